@@ -1,0 +1,257 @@
+"""From tokens to scores with intervals: the steps that the library and the job share.
+
+A batch of examples -> ``partition_statistics`` -> [examples, systems, k] integers, additive.
+``slice_sums`` adds them per slice, as they are and weighted for every replicate.
+``finish`` turns the sums of one slice into scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from scoring import document_frequencies, hashing, ragged
+from scoring.joining import Examples
+from scoring.metrics.base import SEGMENTS, Metric
+from scoring.segments import SegmentTokens
+from scoring.statistics import resampling
+from scoring.statistics.intervals import percentile_interval
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+EXAMPLES = "examples"
+MISSING = "missing"
+
+OVERALL = ("overall", "")
+"""The slice (name, value) that holds every example."""
+
+
+@dataclass(frozen=True)
+class StatisticsLayout:
+    """Which column of a statistics array belongs to which metric.
+
+    The first columns are counts: examples and missing hypotheses; then the statistics of the
+    metrics, each name once.
+    """
+
+    metrics: tuple[Metric, ...]
+
+    COUNTS = (EXAMPLES, MISSING)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        named = dict.fromkeys([*self.COUNTS, SEGMENTS])
+        for metric in self.metrics:
+            named.update(dict.fromkeys(metric.statistics))
+        return tuple(named)
+
+    def columns(self, metric: Metric) -> list[int]:
+        """The columns of one metric, in its own order."""
+        return [self.names.index(name) for name in metric.statistics]
+
+    def column(self, name: str) -> int:
+        """The column of that name."""
+        return self.names.index(name)
+
+    def segment_statistics(self, tokens: SegmentTokens) -> Ints:
+        """The statistics of every hypothesis: [hypotheses, k]; the counts are left 0."""
+        hypotheses = len(tokens.layout.text_of_hypothesis)
+        statistics = np.zeros((hypotheses, len(self.names)), np.int64)
+        statistics[:, self.column(SEGMENTS)] = 1
+        for metric in self.metrics:
+            statistics[:, self.columns(metric)] = metric.segment_statistics(tokens)
+        return statistics
+
+    def per_example(self, segments: Ints, examples: Examples) -> Ints:
+        """Sums over the samples of a system: [examples, systems, k], the counts filled in."""
+        shape = (*examples.absent.shape, len(self.names))
+        result = np.zeros((shape[0] * shape[1], shape[2]), np.int64)
+        cell = examples.layout.example_of_hypothesis * shape[1] + examples.system
+        first = np.ones(len(cell), np.bool_)
+        first[1:] = cell[1:] != cell[:-1]
+        starts = np.flatnonzero(first)
+        if len(starts):
+            result[cell[starts]] = np.add.reduceat(segments, starts, axis=0)
+            result[cell[starts], self.column(EXAMPLES)] = 1
+        result = result.reshape(shape)
+        result[..., self.column(MISSING)] = examples.absent
+        return result
+
+
+def document_requests(
+    tokens: SegmentTokens, order: int, buckets: int
+) -> document_frequencies.Buckets:
+    """Ask ``buckets`` buckets for the document frequencies of all n-grams of a batch."""
+    layout = tokens.layout
+    counts, hashes = [], []
+    for of_order in tokens.ngrams(order):
+        counts.append(
+            document_frequencies.document_counts(
+                of_order.gram,
+                layout.example_of_text[of_order.text],
+                layout.hypothesis_of_text[of_order.text] < 0,
+                len(of_order.hashes),
+            )
+        )
+        hashes.append(of_order.hashes)
+    return document_frequencies.into_buckets(hashes, counts, buckets)
+
+
+@dataclass(frozen=True)
+class SliceSums:
+    """Sums over the examples of one slice. sums: [replicates or 1, systems, k]."""
+
+    name: str
+    value: str
+    sums: Ints
+
+
+def slice_sums(
+    examples: Examples, statistics: Ints, seed: int, replicates: range | None
+) -> list[SliceSums]:
+    """The sums of every slice that has an example here, the whole (``OVERALL``) first.
+
+    statistics: [examples, systems, k], see ``StatisticsLayout.per_example``.
+    replicates: None for the plain sums.
+    """
+    n, systems, k = statistics.shape
+    if n == 0:
+        return []
+    flat = statistics.reshape(n, systems * k)
+    result = []
+    overall: Ints | None = None
+    for name, column in examples.slices.items():
+        values, order, lengths = _by_value(column)
+        grouped = _weighted(examples.units[order], flat[order], lengths, seed, replicates)
+        result += [
+            SliceSums(name, value, sums.reshape(-1, systems, k))
+            for value, sums in zip(values, grouped)
+        ]
+        overall = grouped.sum(axis=0) if overall is None else overall
+    if overall is None:
+        overall = _weighted(examples.units, flat, np.array([n]), seed, replicates)[0]
+    return [SliceSums(*OVERALL, overall.reshape(-1, systems, k)), *result]
+
+
+def _by_value(column: pa.Array) -> tuple[list[str], Ints, Ints]:
+    """The distinct values, the rows grouped by them, and how many rows each has."""
+    encoded = column.dictionary_encode()
+    codes = encoded.indices.to_numpy()
+    values: list[str] = encoded.dictionary.to_pylist()
+    return values, np.argsort(codes, kind="stable"), np.bincount(codes, minlength=len(values))
+
+
+def _weighted(
+    units: hashing.Hashes, flat: Ints, lengths: Ints, seed: int, replicates: range | None
+) -> Ints:
+    """[groups, replicates or 1, columns]"""
+    if replicates is None:
+        starts = ragged.offsets_of(lengths)[:-1]
+        return np.add.reduceat(flat, starts, axis=0)[:, None, :]
+    return resampling.replicate_sums(units, flat, lengths, seed, replicates)
+
+
+def distinct_units(examples: Examples) -> dict[tuple[str, str], hashing.Hashes]:
+    """The units that every slice has here, ascending: their number is taken over all batches."""
+    result = {OVERALL: np.unique(examples.units)}
+    for name, column in examples.slices.items():
+        values, order, lengths = _by_value(column)
+        cuts = np.cumsum(lengths)[:-1]
+        for value, units in zip(values, np.split(examples.units[order], cuts)):
+            result[name, value] = np.unique(units)
+    return result
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number with its interval. ``value`` is None if it is undefined: ``note`` says why."""
+
+    system: str
+    slice: str
+    slice_value: str
+    metric: str
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    units: int
+    examples: int
+    segments: int
+    missing: int
+    scale: str
+    note: str
+
+
+@dataclass(frozen=True)
+class SliceScores:
+    """The scores of one slice, by system and metric. replicates: [systems, metrics, B]."""
+
+    scores: tuple[Score, ...]
+    replicates: Floats
+
+
+def finish(
+    layout: StatisticsLayout,
+    systems: Sequence[str],
+    name: str,
+    value: str,
+    sums: Ints,
+    replicates: Ints,
+    units: int | None,
+    confidence: float,
+) -> SliceScores:
+    """Scores and intervals of one slice.
+
+    sums: [systems, k]; replicates: [B, systems, k]; units: how many were resampled, None if
+    they are the examples (of each system).
+    """
+    scores = []
+    values = np.full((len(systems), len(layout.metrics), len(replicates)), np.nan)
+    for j, metric in enumerate(layout.metrics):
+        columns = layout.columns(metric)
+        values[:, j, :] = metric.score(replicates[..., columns]).T
+        points = metric.score(sums[..., columns])
+        for i, system in enumerate(systems):
+            point = float(points[i])
+            count = {c: int(sums[i, layout.column(c)]) for c in (EXAMPLES, MISSING, SEGMENTS)}
+            of_system = count[EXAMPLES] if units is None else units
+            notes = [metric.note(sums[i, columns])]
+            low = high = None
+            if not math.isnan(point) and len(replicates):
+                interval = percentile_interval(values[i, j], confidence, of_system)
+                low, high = interval.low, interval.high
+                notes.append(interval.note)
+            scores.append(
+                Score(
+                    system=system,
+                    slice=name,
+                    slice_value=value,
+                    metric=metric.name,
+                    value=None if math.isnan(point) else point,
+                    ci_low=low,
+                    ci_high=high,
+                    units=of_system,
+                    examples=count[EXAMPLES],
+                    segments=count[SEGMENTS],
+                    missing=count[MISSING],
+                    scale=metric.scale,
+                    note="; ".join(note for note in notes if note),
+                )
+            )
+    return SliceScores(tuple(scores), values)
+
+
+def segment_scores(layout: StatisticsLayout, segments: npt.NDArray[Any]) -> dict[str, Floats]:
+    """metric -> [hypotheses], NaN where undefined. segments: [hypotheses, k]."""
+    return {
+        metric.name: metric.segment_score(segments[:, layout.columns(metric)])
+        for metric in layout.metrics
+    }

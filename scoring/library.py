@@ -1,0 +1,154 @@
+"""The library's front door: score lists of strings in memory, by the functions the job uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from scoring import document_frequencies
+from scoring.evaluation import (
+    OVERALL,
+    Score,
+    StatisticsLayout,
+    distinct_units,
+    document_requests,
+    finish,
+    slice_sums,
+)
+from scoring.joining import join
+from scoring.metrics.base import Metric
+from scoring.metrics.bleu import Bleu
+from scoring.metrics.cider import Cider
+from scoring.segments import SegmentTokens
+from scoring.statistics import resampling
+from scoring.text.recipe import TextRecipe, token_track
+from scoring.text.tokenizers import make_tokenizer
+
+Texts = Sequence["str | Sequence[str | None] | None"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores by system, slice and metric, the whole set first."""
+
+    scores: tuple[Score, ...]
+
+    def __getitem__(self, key: tuple[str, str]) -> Score:
+        """The score of (system, metric) over the whole set. Raises KeyError."""
+        for score in self.scores:
+            if (score.system, score.metric) == key and score.slice == OVERALL[0]:
+                return score
+        raise KeyError(key)
+
+
+def evaluate(
+    hypotheses: Mapping[str, Texts],
+    references: Sequence[Sequence[str | None]],
+    *,
+    metrics: Sequence[Metric] = (Bleu(), Cider()),
+    tokenizer: str = "jieba",
+    bootstrap: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 12345,
+    ids: Sequence[str] | None = None,
+    slices: Mapping[str, Sequence[str | None]] | None = None,
+    units: Sequence[str] | None = None,
+    missing: str = "empty",
+) -> Evaluation:
+    """Score systems on the same references.
+
+    hypotheses: system -> one entry an example: a text, None (missing), or a list of samples.
+    references: for every example its texts (None entries are dropped). At least one each.
+    ids: names of the examples (default: their numbers); units: what is resampled together
+        (default: the examples). slices: name -> value of every example.
+    Raises ValueError if lengths differ or an example has no reference.
+    """
+    n = len(references)
+    lengths = {f"hypotheses of {s!r}": len(texts) for s, texts in hypotheses.items()}
+    lengths |= {f"slice {s!r}": len(values) for s, values in (slices or {}).items()}
+    lengths |= {"ids": n if ids is None else len(ids), "units": n if units is None else len(units)}
+    for what, length in lengths.items():
+        if length != n:
+            raise ValueError(f"{what}: {length} entries, but there are {n} lists of references")
+    ids = [str(i) for i in range(n)] if ids is None else ids
+    if len(set(ids)) != n:
+        raise ValueError("ids must differ")
+    kept = [[r for r in texts if r is not None] for texts in references]
+    for name, texts in zip(ids, kept):
+        if not texts:
+            raise ValueError(f"example {name!r} has no reference")
+
+    systems = sorted(hypotheses)
+    rows = [
+        (name, system, sample, text)
+        for system in systems
+        for name, entry in zip(ids, hypotheses[system])
+        for sample, text in enumerate([entry] if entry is None or isinstance(entry, str) else entry)
+    ]
+    columns = list(zip(*rows)) if rows else [(), (), (), ()]
+    unit_column = {} if units is None else {"unit": list(units)}
+    joined = join(
+        pa.table(
+            {
+                "example_id": pa.array(columns[0], pa.string()),
+                "system": pa.array(columns[1], pa.string()),
+                "sample": pa.array(columns[2], pa.int32()),
+                "text": pa.array(columns[3], pa.string()),
+            }
+        ),
+        pa.table(
+            {
+                "example_id": pa.array(ids, pa.string()),
+                "references": pa.array(kept, pa.list_(pa.string())),
+                **{f"slice {s}": pa.array(v, pa.string()) for s, v in (slices or {}).items()},
+                **{u: pa.array(v, pa.string()) for u, v in unit_column.items()},
+            }
+        ),
+        systems,
+        missing,
+        "unit" if units is not None else None,
+        [f"slice {s}" for s in slices or {}],
+    )
+    layout = StatisticsLayout(tuple(metrics))
+    recipe = TextRecipe(make_tokenizer(tokenizer))
+    tokens = with_own_frequencies(
+        SegmentTokens(token_track(joined.texts, recipe), joined.examples.layout), metrics
+    )
+    statistics = layout.per_example(layout.segment_statistics(tokens), joined.examples)
+    drawn = round_up(bootstrap)
+    plain = slice_sums(joined.examples, statistics, seed, None)
+    replicates = slice_sums(joined.examples, statistics, seed, range(drawn))
+    of_slice = distinct_units(joined.examples)
+    scores: list[Score] = []
+    for sums, weighted in zip(plain, replicates):
+        done = finish(
+            layout,
+            systems,
+            sums.name.removeprefix("slice "),
+            sums.value,
+            sums.sums[0],
+            weighted.sums[:bootstrap],
+            None if units is None else len(of_slice[sums.name, sums.value]),
+            confidence,
+        )
+        scores += done.scores
+    return Evaluation(tuple(scores))
+
+
+def with_own_frequencies(tokens: SegmentTokens, metrics: Sequence[Metric]) -> SegmentTokens:
+    """The tokens with document frequencies from their own references, if a metric needs them."""
+    order = max((metric.document_order for metric in metrics), default=0)
+    if not order:
+        return tokens
+    buckets = document_requests(tokens, order, 1)
+    answers, _ = document_frequencies.answer(list(buckets.requests))
+    frequencies = buckets.frequencies(len(tokens.layout.references), answers)
+    return SegmentTokens(tokens.track, tokens.layout, frequencies)
+
+
+def round_up(replicates: int) -> int:
+    """The next multiple of what one hash draws."""
+    step = resampling.REPLICATES_OF_A_HASH
+    return -(-replicates // step) * step

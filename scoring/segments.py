@@ -1,0 +1,185 @@
+"""The tokens of a batch of examples, laid out for counting: references and hypotheses together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring import hashing, ragged
+from scoring.document_frequencies import DocumentFrequencies
+from scoring.ngrams import NgramCounts, count_ngrams
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TokenTrack:
+    """Every text of a batch as numbers of tokens.
+
+    vocabulary_hashes: [tokens of the vocabulary], ascending.
+    ids: [tokens of all texts], indices into the vocabulary.
+    lengths: [texts], tokens of every text.
+    """
+
+    vocabulary_hashes: hashing.Hashes
+    ids: npt.NDArray[Any]
+    lengths: Ints
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """Where every text starts in ``ids``: [texts + 1]."""
+        return ragged.offsets_of(self.lengths)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which text is what. Texts stand example by example: its references, then its hypotheses.
+
+    references: [examples], number of references, at least 1.
+    hypotheses: [examples], number of hypotheses (of all systems and samples).
+    """
+
+    references: Ints
+    hypotheses: Ints
+
+    @cached_property
+    def first_text(self) -> Ints:
+        """The first text (a reference) of every example: [examples]."""
+        return ragged.offsets_of(self.references + self.hypotheses)[:-1]
+
+    @cached_property
+    def example_of_hypothesis(self) -> Ints:
+        """[hypotheses]"""
+        return ragged.list_index(self.hypotheses)
+
+    @cached_property
+    def example_of_text(self) -> Ints:
+        """[texts]"""
+        return ragged.list_index(self.references + self.hypotheses)
+
+    @cached_property
+    def text_of_hypothesis(self) -> Ints:
+        """[hypotheses]"""
+        return ragged.ranges(self.first_text + self.references, self.hypotheses)
+
+    @cached_property
+    def references_of_hypothesis(self) -> Ints:
+        """How many references every hypothesis is compared with: [hypotheses]."""
+        return self.references[self.example_of_hypothesis]
+
+    @cached_property
+    def reference_pairs(self) -> Ints:
+        """The reference's text of every (hypothesis, reference) pair: [pairs].
+
+        The pairs of a hypothesis stand together, in the order of its references.
+        """
+        first = self.first_text[self.example_of_hypothesis]
+        return ragged.ranges(first, self.references_of_hypothesis)
+
+    @cached_property
+    def hypothesis_of_text(self) -> Ints:
+        """The number of the hypothesis of every text, -1 for a reference: [texts]."""
+        numbers = np.full(len(self.example_of_text), -1, np.int64)
+        numbers[self.text_of_hypothesis] = np.arange(len(self.text_of_hypothesis))
+        return numbers
+
+    @cached_property
+    def pair_base(self) -> Ints:
+        """For every hypothesis: (pair number) - (text of the reference): [hypotheses]."""
+        offsets = ragged.offsets_of(self.references_of_hypothesis)[:-1]
+        return offsets - self.first_text[self.example_of_hypothesis]
+
+
+@dataclass(frozen=True)
+class NgramPairs:
+    """Every n-gram that a hypothesis shares with a reference, sorted by (gram, pair).
+
+    pair: [matches], see ``Layout.reference_pairs``.
+    """
+
+    gram: npt.NDArray[np.int32]
+    pair: Ints
+    hypothesis_count: npt.NDArray[np.int32]
+    reference_count: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class SegmentTokens:
+    """What a metric sees: one track of a batch, its layout, and n-gram counts made once for all.
+
+    document_frequencies: for metrics that weigh n-grams; None if no metric asked for them.
+    """
+
+    track: TokenTrack
+    layout: Layout
+    document_frequencies: DocumentFrequencies | None = None
+    _counts: dict[int, list[NgramCounts]] = field(default_factory=dict, repr=False)
+    _pairs: dict[int, NgramPairs] = field(default_factory=dict, repr=False)
+
+    def ngrams(self, order: int) -> list[NgramCounts]:
+        """The counts of the orders 1 to ``order``."""
+        most = max(self._counts, default=0)
+        if order > most:
+            self._counts.clear()
+            self._counts[order] = count_ngrams(
+                self.track.ids, self.track.offsets, self.track.vocabulary_hashes, order
+            )
+            most = order
+        return self._counts[most][:order]
+
+    def hypothesis_lengths(self) -> Ints:
+        """Tokens of every hypothesis: [hypotheses]."""
+        return self.track.lengths[self.layout.text_of_hypothesis]
+
+    def clipped_matches(self, order: int) -> Ints:
+        """n-grams of every hypothesis that a reference holds, each at most as often as the
+        reference that holds it most often: [hypotheses]."""
+        counts = self.ngrams(order)[order - 1]
+        hypothesis = self.layout.hypothesis_of_text[counts.text]
+        starts = self._group_starts(counts)
+        if not len(starts):
+            return np.zeros(len(self.layout.text_of_hypothesis), np.int64)
+        in_references = np.where(hypothesis < 0, counts.count, 0)
+        most = np.maximum.reduceat(in_references, starts)
+        most = np.repeat(most, np.diff(starts, append=len(counts.gram)))
+        own = hypothesis >= 0
+        clipped = np.minimum(counts.count[own], most[own])
+        # Sums of integers far below 2**53 are exact in the float64 that bincount adds in.
+        sums = np.bincount(hypothesis[own], clipped, len(self.layout.text_of_hypothesis))
+        return sums.astype(np.int64)
+
+    def pairs(self, order: int) -> NgramPairs:
+        """The n-grams of one order that hypotheses share with references."""
+        if order not in self._pairs:
+            self._pairs[order] = self._match(self.ngrams(order)[order - 1])
+        return self._pairs[order]
+
+    def _group_starts(self, counts: NgramCounts) -> Ints:
+        """Where the entries of one n-gram in one example start."""
+        example = self.layout.example_of_text[counts.text]
+        starts = np.ones(len(example), np.bool_)
+        starts[1:] = (counts.gram[1:] != counts.gram[:-1]) | (example[1:] != example[:-1])
+        return np.flatnonzero(starts)
+
+    def _match(self, counts: NgramCounts) -> NgramPairs:
+        starts = self._group_starts(counts)
+        sizes = np.diff(starts, append=len(counts.gram))
+        hypothesis = self.layout.hypothesis_of_text[counts.text]
+        # References stand before hypotheses in a group, so they are its first entries.
+        references = ragged.segment_sum((hypothesis < 0).astype(np.int64), sizes)
+        group = ragged.list_index(sizes)
+        own = np.flatnonzero(hypothesis >= 0)
+        group = group[own]
+        repeats = references[group]
+        other = ragged.ranges(starts[group], repeats)
+        own = np.repeat(own, repeats)
+        return NgramPairs(
+            gram=counts.gram[own],
+            pair=self.layout.pair_base[hypothesis[own]] + counts.text[other],
+            hypothesis_count=counts.count[own],
+            reference_count=counts.count[other],
+        )

@@ -1,0 +1,55 @@
+"""liangchi (量尺): what is installed here and on every worker."""
+
+from pathlib import Path
+
+from setuptools import setup
+
+ROOMS = [
+    "pipelines",
+    "transforms",
+    "scoring",
+    "scoring.metrics",
+    "scoring.statistics",
+    "scoring.text",
+    "scoring.text.tokenizers",
+    "schemas",
+    "runners",
+]
+
+# Why each is there: docs/dependencies.md.
+REQUIRED = [
+    "apache-beam>=2.77,<2.80",
+    "jieba>=0.42.1,<0.43",
+    "numpy>=2.0,<3",
+    "pyarrow>=18,<27",
+    "rjieba>=0.2.2,<0.3",
+    "threadpoolctl>=3.5,<4",
+]
+
+# What .ci/run and the tests need beside it.
+TEST = [
+    "hypothesis>=6.100",
+    "import-linter>=2.1",
+    "mypy>=1.15",
+    "pycocoevalcap>=1.2",
+    "pytest>=8",
+    "ruff>=0.9",
+    "sacrebleu>=2.6,<2.7",
+]
+
+setup(
+    name="liangchi",
+    version="0.1.0",
+    description="Scores generated text at cluster scale: BLEU and CIDEr-D with intervals, on Beam",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    packages=ROOMS,
+    python_requires=">=3.10",
+    classifiers=[
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+    ],
+    install_requires=REQUIRED,
+    extras_require={"test": TEST},
+    entry_points={"console_scripts": ["liangchi = pipelines.command:main"]},
+)
