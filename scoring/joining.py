@@ -16,8 +16,6 @@ from scoring.segments import Layout
 
 Ints = npt.NDArray[np.int64]
 
-MISSING_POLICIES = ("empty", "skip", "error")
-
 UNKNOWN = "unknown"
 """The slice value of an example that has none."""
 
@@ -90,10 +88,7 @@ def join(
     references = references.combine_chunks()
     hypotheses = hypotheses.combine_chunks()
     refusals: list[Refusal] = []
-    counts: dict[str, int] = {
-        "hypotheses.in": len(hypotheses),
-        "references.in": len(references),
-    }
+    counts: dict[str, int] = {}
     columns = sorted({*slices, *([resample_by] if resample_by else [])})
     content = hashing.combine(
         [
@@ -117,6 +112,7 @@ def join(
             )
         )
     chosen = references.take(pa.array(kept))
+    counts["references.accepted"] = len(kept)
     example_id = _column(chosen, "example_id")
     counts["references.fingerprint"] = fingerprint(example_id, content[kept])
 

@@ -145,7 +145,7 @@ def with_own_frequencies(tokens: SegmentTokens, metrics: Sequence[Metric]) -> Se
     buckets = document_requests(tokens, order, 1)
     answers, _ = document_frequencies.answer(list(buckets.requests))
     frequencies = buckets.frequencies(len(tokens.layout.references), answers)
-    return SegmentTokens(tokens.track, tokens.layout, frequencies)
+    return tokens.with_frequencies(frequencies)
 
 
 def round_up(replicates: int) -> int:

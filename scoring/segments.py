@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -120,6 +120,10 @@ class SegmentTokens:
     _counts: dict[int, list[NgramCounts]] = field(default_factory=dict, repr=False)
     _pairs: dict[int, NgramPairs] = field(default_factory=dict, repr=False)
 
+    def with_frequencies(self, frequencies: DocumentFrequencies) -> SegmentTokens:
+        """The same with document frequencies; what has been counted is kept."""
+        return replace(self, document_frequencies=frequencies)
+
     def ngrams(self, order: int) -> list[NgramCounts]:
         """The counts of the orders 1 to ``order``."""
         most = max(self._counts, default=0)
@@ -151,6 +155,30 @@ class SegmentTokens:
         # Sums of integers far below 2**53 are exact in the float64 that bincount adds in.
         sums = np.bincount(hypothesis[own], clipped, len(self.layout.text_of_hypothesis))
         return sums.astype(np.int64)
+
+    def matched_references(self) -> Ints:
+        """For every hypothesis the reference that shares most with it: [hypotheses].
+
+        By the Dice coefficient of 1- and 2-grams together, clipped; of equals the first. -1 if
+        none shares anything.
+        """
+        repeats = self.layout.references_of_hypothesis
+        reference = self.layout.reference_pairs
+        shared = np.zeros(len(reference), np.int64)
+        for order in (1, 2):
+            pairs = self.pairs(order)
+            least = np.minimum(pairs.hypothesis_count, pairs.reference_count)
+            shared += np.bincount(pairs.pair, least, len(reference)).astype(np.int64)
+        # 1- and 2-grams of a text of L tokens: 2L - 1.
+        grams = np.maximum(2 * self.track.lengths - 1, 0)
+        total = np.repeat(grams[self.layout.text_of_hypothesis], repeats) + grams[reference]
+        dice = shared / np.maximum(total, 1)
+        starts = ragged.offsets_of(repeats)[:-1]
+        best = np.maximum.reduceat(dice, starts) if len(starts) else np.zeros(0)
+        is_best = dice == np.repeat(best, repeats)
+        place = ragged.ranges(np.zeros(len(repeats), np.int64), repeats)
+        first = ragged.segment_min(np.where(is_best, place, len(place)), repeats)
+        return np.where(best > 0, first, -1)
 
     def pairs(self, order: int) -> NgramPairs:
         """The n-grams of one order that hypotheses share with references."""

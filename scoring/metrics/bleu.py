@@ -85,10 +85,10 @@ class Bleu:
         orders = range(1, self.order + 1)
         return (
             SEGMENTS,
-            f"{self.name}.hypothesis_length",
-            f"{self.name}.reference_length",
-            *(f"{self.name}.matches_{n}" for n in orders),
-            *(f"{self.name}.ngrams_{n}" for n in orders),
+            f"{self.name}_hypothesis_length",
+            f"{self.name}_reference_length",
+            *(f"{self.name}_matches_{n}" for n in orders),
+            *(f"{self.name}_ngrams_{n}" for n in orders),
         )
 
     @property

@@ -57,7 +57,7 @@ class Cider:
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        return (SEGMENTS, f"{self.name}.sum", f"{self.name}.undefined")
+        return (SEGMENTS, f"{self.name}_sum", f"{self.name}_undefined")
 
     def signature(self) -> dict[str, str]:
         parts = {"n": str(self.order)}
@@ -104,7 +104,7 @@ class Cider:
             product = own * shared.reference_count.astype(np.float64) * squared
             dot = np.bincount(shared.pair, product, len(reference))
             scale = norms[hypothesis] * norms[reference]
-            total += np.divide(dot, scale, out=np.zeros_like(dot), where=scale > 0)
+            total += np.divide(dot, scale, out=np.zeros(len(dot)), where=scale > 0)
         if self.clip_and_penalise:
             # Length is the reference code's: the number of bigrams, whatever the order.
             bigrams = np.maximum(tokens.track.lengths - 1, 0)

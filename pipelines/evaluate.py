@@ -1,0 +1,9 @@
+"""``python -m pipelines.evaluate ...`` is ``liangchi evaluate ...``. Trivial on purpose: what is
+run as __main__ cannot be pickled by name."""
+
+import sys
+
+from pipelines.command import main
+
+if __name__ == "__main__":
+    sys.exit(main(["evaluate", *sys.argv[1:]]))

@@ -1,0 +1,96 @@
+"""What a run does, as plain frozen dataclasses, checked when they are made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from schemas.errors import ConfigurationError
+
+MISSING = ("empty", "skip", "error")
+
+
+def _need(key: str, value: object, fine: bool, expected: str) -> None:
+    if not fine:
+        raise ConfigurationError(key, value, expected)
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are made.
+
+    replicates: 0 for none. confidence: of the interval. resample_by: a column of the references
+    whose equal values are resampled together; None: every example on its own.
+    """
+
+    replicates: int = 1000
+    confidence: float = 0.95
+    seed: int = 12345
+    resample_by: str | None = None
+
+    def __post_init__(self) -> None:
+        _need("bootstrap", self.replicates, 0 <= self.replicates <= 10**6, "0 to 1,000,000")
+        fine = math.isfinite(self.confidence) and 0 < self.confidence < 1
+        _need("confidence", self.confidence, fine, "a number between 0 and 1, such as 0.95")
+        _need("seed", self.seed, 0 <= self.seed < 2**63, "0 to 2**63 - 1")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything ``liangchi evaluate`` is told about what to measure.
+
+    hypotheses, references: patterns of Parquet files. output: a folder that is new or empty.
+    systems: the systems to score; empty: all that occur. slices: columns of the references.
+    document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
+    partitions: None to choose by the size of the input.
+    """
+
+    hypotheses: tuple[str, ...]
+    references: tuple[str, ...]
+    output: str
+    metrics: tuple[str, ...] = ("bleu", "cider_d")
+    tokenizer: str = "jieba"
+    weights: tuple[float, ...] = (0.25, 0.25, 0.25, 0.25)
+    smoothing: str = "exp"
+    smoothing_value: float | None = None
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    slices: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    missing: str = "empty"
+    document_frequencies: str | None = None
+    save_document_frequencies: str | None = None
+    run_id: str | None = None
+    partitions: int | None = None
+    replicate_groups: int = 1
+    max_rejected: float = 0.01
+    max_characters: int = 100_000
+
+    def __post_init__(self) -> None:
+        _need("hypotheses", list(self.hypotheses), bool(self.hypotheses), "at least one pattern")
+        _need("references", list(self.references), bool(self.references), "at least one pattern")
+        _need("output", self.output, bool(self.output), "a folder")
+        _need("metrics", list(self.metrics), bool(self.metrics), "at least one metric")
+        _need("missing", self.missing, self.missing in MISSING, "one of " + ", ".join(MISSING))
+        for key in ("metrics", "slices", "systems"):
+            named: tuple[str, ...] = getattr(self, key)
+            _need(key, list(named), len(set(named)) == len(named), "no name twice")
+        reserved = {"example_id", "references", "reference_types", "overall"}
+        for name in self.slices:
+            _need("slices", name, name not in reserved, "a column that says what kind it is")
+        fine = self.partitions is None or 1 <= self.partitions <= 100_000
+        _need("partitions", self.partitions, fine, "1 to 100,000")
+        _need(
+            "replicate_groups",
+            self.replicate_groups,
+            1 <= self.replicate_groups <= 1000,
+            "1 to 1000",
+        )
+        fine = math.isfinite(self.max_rejected) and 0 <= self.max_rejected <= 1
+        _need("max_rejected", self.max_rejected, fine, "a share from 0 to 1")
+        _need("max_characters", self.max_characters, self.max_characters >= 1, "1 or more")
+        if self.document_frequencies and self.save_document_frequencies:
+            raise ConfigurationError(
+                "save_document_frequencies",
+                self.save_document_frequencies,
+                "no table to save when one is loaded by document_frequencies",
+            )

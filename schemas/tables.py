@@ -1,0 +1,95 @@
+"""The tables at the border: what goes out, column by column. Bump VERSION when one changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+VERSION = 1
+
+
+def _schema(name: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
+    return pa.schema(
+        [pa.field(f, t, metadata={"doc": doc}) for f, t, doc in fields],
+        metadata={"liangchi.table": name, "liangchi.version": str(VERSION)},
+    )
+
+
+_TEXT = pa.string()
+_COUNT = pa.int64()
+_REAL = pa.float64()
+
+SCORES = _schema(
+    "scores",
+    ("run_id", _TEXT, "given, or a hash of the signature and the accepted rows"),
+    ("system", _TEXT, "what is scored"),
+    ("slice", _TEXT, "column that the examples are chosen by; overall: all of them"),
+    ("slice_value", _TEXT, "its value; empty for overall"),
+    ("metric", _TEXT, "bleu, cider_d, ..."),
+    ("value", _REAL, "the score; null if undefined, see note"),
+    ("ci_low", _REAL, "lower end of the interval; null if there is none, see note"),
+    ("ci_high", _REAL, "upper end of the interval"),
+    ("ci_level", _REAL, "confidence, such as 0.95; null without bootstrap"),
+    ("ci_method", _TEXT, "how the interval was made; null without bootstrap"),
+    ("units", _COUNT, "how many things were resampled: examples, documents, ..."),
+    ("examples", _COUNT, "examples scored"),
+    ("segments", _COUNT, "hypotheses scored, every sample one, filled ones included"),
+    ("missing", _COUNT, "examples for which the system gave nothing"),
+    ("signature", _TEXT, "everything that moves the score"),
+    ("scale", _TEXT, "range of the score, such as 0-1"),
+    ("note", _TEXT, "what to mind; the reason for a null; empty if all is well"),
+)
+
+REPLICATES = _schema(
+    "replicates",
+    ("system", _TEXT, "as in scores"),
+    ("slice", _TEXT, "as in scores"),
+    ("slice_value", _TEXT, "as in scores"),
+    ("metric", _TEXT, "as in scores"),
+    ("replicate", pa.int32(), "number of the replicate: equal numbers drew equal weights"),
+    ("value", _REAL, "the score under these weights; null if undefined"),
+)
+
+REJECTED = _schema(
+    "rejected",
+    ("table", _TEXT, "hypotheses or references"),
+    ("file", _TEXT, "where the row stands"),
+    ("row", _COUNT, "its number in the file, from 0"),
+    ("example_id", _TEXT, "null if it has none"),
+    ("system", _TEXT, "null if it has none, and for references"),
+    ("stage", _TEXT, "read, check or join"),
+    ("reason", _TEXT, "a fixed word"),
+    ("detail", _TEXT, "the reason in a sentence"),
+)
+
+SEGMENT_KEYS = (
+    ("example_id", _TEXT, "the example; rows are sorted by it, then by system and sample"),
+    ("system", _TEXT, "the system"),
+    ("sample", pa.int32(), "number of the reply to the same query"),
+    ("missing", pa.bool_(), "an empty hypothesis that stands for one that is missing"),
+    ("hypothesis_tokens", pa.int32(), "tokens of the hypothesis"),
+    ("references", pa.int32(), "number of references"),
+    ("matched_reference", pa.int32(), "place of the reference that shares most; null if none does"),
+    ("unit", pa.uint64(), "hash of what the example is resampled with"),
+)
+
+
+def segments_schema(
+    slices: Sequence[str], metrics: Sequence[str], statistics: Sequence[str]
+) -> pa.Schema:
+    """One row a hypothesis: keys, slices, a score for each metric, the statistics of all."""
+    return _schema(
+        "segments",
+        *SEGMENT_KEYS,
+        *((f"slice_{name}", _TEXT, f"value of the slice {name}") for name in slices),
+        *((name, _REAL, "score of this segment; null if undefined") for name in metrics),
+        *((name, _COUNT, "statistic; sums of it give the scores") for name in statistics),
+    )
+
+
+FREQUENCIES = _schema(
+    "document_frequencies",
+    ("hash", pa.uint64(), "hash of an n-gram"),
+    ("frequency", pa.uint32(), "in how many examples' references it occurs; at least 2"),
+)

@@ -1,0 +1,18 @@
+"""What every test needs: the rooms and the tests' own helpers importable, steady Hypothesis."""
+
+import sys
+from pathlib import Path
+
+from hypothesis import settings
+
+_TESTS = Path(__file__).resolve().parent
+
+# Tests are no package (a package tests/scoring would hide the room of that name), so the helpers
+# slow_scores.py and scoring/builders.py are found by path.
+for _folder in (_TESTS.parent, _TESTS, _TESTS / "scoring"):
+    if str(_folder) not in sys.path:
+        sys.path.append(str(_folder))
+
+# No deadline: the machine may be shared, and a first call loads dictionaries.
+settings.register_profile("liangchi", deadline=None, max_examples=100)
+settings.load_profile("liangchi")

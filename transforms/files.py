@@ -1,0 +1,160 @@
+"""Files by Beam's filesystems: found, opened and written the same way on a disk and in a cloud."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from schemas.errors import InputError
+
+_MAGIC = frozenset("*?[")
+
+
+def is_local(path: str) -> bool:
+    """Whether the path is one of this machine's file system."""
+    return "://" not in path
+
+
+def absolute(path: str) -> str:
+    """The path as a worker finds it, whose working directory is another."""
+    return str(Path(path).expanduser().absolute()) if is_local(path) else path.rstrip("/")
+
+
+def join(folder: str, *names: str) -> str:
+    """The path of a file below a folder."""
+    return "/".join([folder.rstrip("/"), *names])
+
+
+def find(patterns: Sequence[str], what: str) -> list[str]:
+    """The Parquet files that the patterns (files, folders, globs) name, each once, sorted.
+
+    Files and folders whose name starts with . or _ are left alone inside folders and globs.
+    Raises InputError for a pattern that matches nothing.
+    """
+    found: set[str] = set()
+    for pattern in patterns:
+        matched = _match(absolute(pattern))
+        if not matched:
+            raise InputError(
+                f"--{what} {pattern}: matches no file.\n"
+                "Expected Parquet files, a folder of them, or a pattern such as 'run/*.parquet' "
+                "(in quotes)."
+            )
+        found.update(matched)
+    return sorted(found)
+
+
+def _match(pattern: str) -> list[str]:
+    from apache_beam.io.filesystems import FileSystems
+
+    base = _fixed_part(pattern)
+    if is_local(pattern) and os.path.isfile(pattern):
+        return [pattern]
+    if is_local(pattern) and os.path.isdir(pattern):
+        base, pattern = pattern, join(pattern, "**")
+    found = [entry.path for entry in FileSystems.match([pattern])[0].metadata_list]
+    if not found and not is_local(pattern):
+        base, pattern = pattern, join(pattern, "**")
+        found = [entry.path for entry in FileSystems.match([pattern])[0].metadata_list]
+    elif found == [pattern]:
+        return found
+    return [path for path in found if not _hidden(path[len(base) :])]
+
+
+def _fixed_part(pattern: str) -> str:
+    """The folders of a pattern before its first wildcard."""
+    parts = pattern.split("/")
+    fixed = next((i for i, part in enumerate(parts) if _MAGIC & set(part)), len(parts) - 1)
+    return "/".join(parts[:fixed])
+
+
+def _hidden(path: str) -> bool:
+    return any(part.startswith((".", "_")) for part in path.split("/"))
+
+
+def open_parquet(path: str) -> pq.ParquetFile:
+    """The file, opened for reading row groups. Raises OSError or pa.ArrowInvalid."""
+    if is_local(path):
+        return pq.ParquetFile(path, memory_map=True)
+    from apache_beam.io.filesystems import CompressionTypes, FileSystems
+
+    plain = CompressionTypes.UNCOMPRESSED
+    return pq.ParquetFile(FileSystems.open(path, compression_type=plain))
+
+
+def write_parquet(path: str, table: pa.Table) -> dict[str, Any]:
+    """Write a table under its final name, whole or not at all; what was written, for the manifest.
+
+    The bytes depend only on the table: one row group for every 100,000 rows, zstd.
+    """
+    sink = io.BytesIO()
+    pq.write_table(
+        table, sink, row_group_size=100_000, compression="zstd", store_schema=True, version="2.6"
+    )
+    return {"path": path, "rows": table.num_rows, "bytes": write_bytes(path, sink.getvalue())}
+
+
+def write_bytes(path: str, data: bytes) -> int:
+    """Write a file whole or not at all; its size.
+
+    On a disk: a temporary file of our own in the same folder, then os.replace, so a reader or a
+    killed run never sees half a file. In an object store a file appears only when it is closed.
+    """
+    if is_local(path):
+        folder = os.path.dirname(path)
+        os.makedirs(folder, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=".liangchi-", dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o666 & ~_UMASK)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        return len(data)
+    from apache_beam.io.filesystems import CompressionTypes, FileSystems
+
+    plain = CompressionTypes.UNCOMPRESSED
+    with FileSystems.create(path, compression_type=plain) as file:
+        file.write(data)
+    return len(data)
+
+
+def read_bytes(path: str) -> bytes:
+    """The content of a file. Raises OSError."""
+    if is_local(path):
+        return Path(path).read_bytes()
+    from apache_beam.io.filesystems import FileSystems
+
+    with FileSystems.open(path) as file:
+        data: bytes = file.read()
+        return data
+
+
+def _read_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+_UMASK = _read_umask()
+
+
+def listing(folder: str) -> list[str]:
+    """The names of what a folder holds, sorted; none if there is no such folder."""
+    if is_local(folder):
+        return sorted(os.listdir(folder)) if os.path.exists(folder) else []
+    from apache_beam.io.filesystems import FileSystems
+
+    found = FileSystems.match([join(folder, "**")], limits=[100])[0].metadata_list
+    return sorted(entry.path[len(folder) + 1 :] for entry in found)

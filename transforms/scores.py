@@ -1,0 +1,322 @@
+"""Stages 6, 8 and 9: statistics of every segment, their sums as they are and in every replicate,
+and the scores of every slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from scoring import evaluation, hashing
+from scoring.evaluation import StatisticsLayout
+from scoring.joining import Examples
+from scoring.library import round_up
+from scoring.metrics.registry import make_metric
+from scoring.segments import Layout
+from scoring.statistics import resampling
+from transforms import frequencies
+from transforms.packets import Keyed, Packet, of_kind
+from transforms.tokens import TOKENS, example_table, examples_of, from_packet
+
+STATISTICS = "statistics"
+TASK = "task"
+SUMS = "sums"
+UNITS = "units"
+SCORES = "scores"
+
+BLOCK = 256
+"""Replicates of one task and one element: a multiple of what one hash draws."""
+
+SliceKey = tuple[int, int]
+"""(hash of the slice's name and value, block of replicates; 0 is the plain sum)."""
+
+assert BLOCK % resampling.REPLICATES_OF_A_HASH == 0
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is measured: metrics by name with their parameters, and how they are resampled."""
+
+    metrics: tuple[tuple[str, tuple[tuple[str, object], ...]], ...]
+    replicates: int
+    seed: int
+    confidence: float
+    own_units: bool
+
+    def layout(self) -> StatisticsLayout:
+        """The metrics, made where they are used."""
+        return StatisticsLayout(tuple(make_metric(n, dict(p)) for n, p in self.metrics))
+
+    @property
+    def document_order(self) -> int:
+        """The highest order of document frequencies that a metric needs; 0 for none."""
+        return max((m.document_order for m in self.layout().metrics), default=0)
+
+    def blocks(self) -> list[range | None]:
+        """Block by number: None for the plain sum, then ranges of replicates."""
+        end = round_up(self.replicates)
+        ranges = [range(i, min(i + BLOCK, end)) for i in range(0, end, BLOCK)]
+        return [None, *ranges]
+
+
+@dataclass
+class ScoreSegments(beam.PTransform):  # type: ignore[misc]
+    """(partition, tokens, and the answers of all buckets if a metric needs them) ->
+    (partition, ``STATISTICS``)."""
+
+    measures: Measures
+    grouped: bool
+
+    def expand(self, tokens: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
+        if self.grouped:
+            tokens = tokens | "ByPartition" >> beam.GroupByKey()
+        else:
+            tokens = tokens | "Alone" >> beam.MapTuple(lambda key, packet: (key, [packet]))
+        return tokens | "Statistics" >> beam.ParDo(_Score(self.measures)).with_output_types(Keyed)
+
+
+class _Score(beam.DoFn):  # type: ignore[misc]
+    def __init__(self, measures: Measures) -> None:
+        self._measures = measures
+
+    def setup(self) -> None:
+        self._layout = self._measures.layout()
+        self._order = self._measures.document_order
+
+    def process(self, element: tuple[int, Iterable[Packet]]) -> Iterator[Keyed]:
+        partition, packets = element
+        packets = list(packets)
+        (packet,) = of_kind(packets, TOKENS)
+        examples, tokens = from_packet(packet)
+        if self._order:
+            tokens = frequencies.with_answers(tokens, self._order, packets)
+        segments = self._layout.segment_statistics(tokens)
+        arrays = {
+            "segments": segments,
+            "per_example": self._layout.per_example(segments, examples),
+            "matched": tokens.matched_references(),
+            "lengths": tokens.hypothesis_lengths(),
+            "references": examples.layout.references,
+            "hypotheses": examples.layout.hypotheses,
+        }
+        for name in ("units", "system", "sample", "filled", "absent"):
+            arrays[name] = getattr(examples, name)
+        yield partition, Packet(STATISTICS, {}, arrays, {"examples": example_table(examples)})
+
+
+def statistics_examples(packet: Packet) -> Examples:
+    """The examples of a ``STATISTICS`` or ``TASK`` packet."""
+    arrays = packet.arrays
+    return examples_of(packet, Layout(arrays["references"], arrays["hypotheses"]))
+
+
+@dataclass
+class SumBySlice(beam.PTransform):  # type: ignore[misc]
+    """(partition, statistics) -> ((slice, block), ``SUMS``), summed over all partitions.
+
+    groups: how many tasks share the replicates of a partition. 1: every partition is a task,
+    run where its statistics are. More: each task carries a copy of the statistics and is spread.
+    """
+
+    measures: Measures
+    groups: int
+
+    def expand(self, statistics: beam.PCollection[Keyed]) -> beam.PCollection:
+        tasks = statistics | "Tasks" >> beam.FlatMap(
+            _tasks, len(self.measures.blocks()), self.groups
+        ).with_output_types(Keyed)
+        if self.groups > 1:
+            tasks = tasks | "Spread" >> beam.Reshuffle()
+        return (
+            tasks
+            | "Resample"
+            >> beam.ParDo(_Resample(self.measures)).with_output_types(tuple[SliceKey, Packet])
+            | "Sum" >> beam.CombinePerKey(SumFn()).with_output_types(tuple[SliceKey, Packet])
+        )
+
+
+def _tasks(element: Keyed, blocks: int, groups: int) -> Iterator[Keyed]:
+    partition, packet = element
+    names = ("per_example", "units", "system", "sample", "filled", "absent")
+    arrays = {name: packet.arrays[name] for name in (*names, "references", "hypotheses")}
+    for group in range(min(groups, blocks)):
+        numbers = list(range(group, blocks, groups))
+        yield partition, Packet(TASK, {"blocks": numbers}, arrays, packet.tables)
+
+
+class _Resample(beam.DoFn):  # type: ignore[misc]
+    def __init__(self, measures: Measures) -> None:
+        self._measures = measures
+
+    def setup(self) -> None:
+        self._blocks = self._measures.blocks()
+        # Many small products: with more threads BLAS spends its time waiting.
+        self._limits = threadpool_limits(1)
+
+    def process(self, element: Keyed) -> Iterator[tuple[SliceKey, Packet]]:
+        _, packet = element
+        examples = statistics_examples(packet)
+        per_example = packet.arrays["per_example"]
+        for block in packet.meta["blocks"]:
+            for of_slice in evaluation.slice_sums(
+                examples, per_example, self._measures.seed, self._blocks[block]
+            ):
+                yield (
+                    (slice_key(of_slice.name, of_slice.value), block),
+                    sums_packet(of_slice.name, of_slice.value, of_slice.sums),
+                )
+
+
+def slice_key(name: str, value: str) -> int:
+    """A key below 2**63 for a slice: Beam's keys are best integers."""
+    hashes = hashing.hash_strings(pa.array([name, value], pa.string()))
+    return int(hashing.combine([hashes[:1], hashes[1:]])[0] >> np.uint64(1))
+
+
+def sums_packet(name: str, value: str, sums: np.ndarray) -> Packet:
+    """Sums [replicates, systems, k] of a slice."""
+    return Packet(SUMS, {"slice": [name, value]}, {"sums": sums})
+
+
+class SumFn(beam.CombineFn):  # type: ignore[misc]
+    """Adds the sums of one slice and block. All inputs have one shape."""
+
+    def create_accumulator(self) -> Packet:
+        return Packet(SUMS)
+
+    def add_input(self, accumulator: Packet, element: Packet) -> Packet:
+        return self.merge_accumulators([accumulator, element])
+
+    def merge_accumulators(self, accumulators: Iterable[Packet]) -> Packet:
+        total: Packet | None = None
+        for packet in accumulators:
+            if not packet.arrays:
+                continue
+            if total is None:
+                total = packet
+                continue
+            if total.meta != packet.meta:
+                raise ValueError(f"two slices share one key: {total.meta} and {packet.meta}")
+            sums = total.arrays["sums"] + packet.arrays["sums"]
+            total = Packet(SUMS, total.meta, {"sums": sums})
+        return Packet(SUMS) if total is None else total
+
+    def extract_output(self, accumulator: Packet) -> Packet:
+        return accumulator
+
+    def get_accumulator_coder(self) -> beam.coders.Coder:
+        return beam.coders.registry.get_coder(Packet)
+
+
+@dataclass
+class CountUnits(beam.PTransform):  # type: ignore[misc]
+    """(partition, statistics) -> (slice, ``UNITS``): parts of the number of distinct units.
+
+    A unit may stand in several partitions, so units meet by slice and bucket of their hash.
+    """
+
+    buckets: int
+
+    def expand(self, statistics: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
+        return (
+            statistics
+            | "Units"
+            >> beam.FlatMap(_units, self.buckets).with_output_types(tuple[SliceKey, Packet])
+            | "ByUnit" >> beam.GroupByKey()
+            | "Distinct" >> beam.Map(_count_units).with_output_types(Keyed)
+        )
+
+
+def _units(element: Keyed, buckets: int) -> Iterator[tuple[SliceKey, Packet]]:
+    units = evaluation.distinct_units(statistics_examples(element[1]))
+    for (name, value), hashes in units.items():
+        bucket = hashing.spread(hashes, buckets)
+        cuts = np.searchsorted(bucket, np.arange(buckets + 1))
+        for number in np.unique(bucket).tolist():
+            part = hashes[cuts[number] : cuts[number + 1]]
+            yield (slice_key(name, value), number), Packet(UNITS, {}, {"hashes": part})
+
+
+def _count_units(element: tuple[SliceKey, Iterable[Packet]]) -> Keyed:
+    key, packets = element
+    hashes = np.concatenate([packet.arrays["hashes"] for packet in packets])
+    return key[0], Packet(UNITS, {"units": len(np.unique(hashes))})
+
+
+@dataclass
+class FinishSlices(beam.PTransform):  # type: ignore[misc]
+    """(slice, sums of all blocks and numbers of units) -> (0, ``SCORES``)."""
+
+    measures: Measures
+    systems: beam.pvalue.AsSingleton
+
+    def expand(self, parts: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
+        return (
+            parts
+            | "BySlice" >> beam.GroupByKey()
+            | "Scores" >> beam.ParDo(_Finish(self.measures), self.systems).with_output_types(Keyed)
+        )
+
+
+class _Finish(beam.DoFn):  # type: ignore[misc]
+    def __init__(self, measures: Measures) -> None:
+        self._measures = measures
+
+    def setup(self) -> None:
+        self._layout = self._measures.layout()
+
+    def process(
+        self, element: tuple[int, Iterable[Packet]], systems: Sequence[str]
+    ) -> Iterator[Keyed]:
+        packets = list(element[1])
+        blocks = sorted(of_kind(packets, SUMS), key=lambda packet: packet.meta["block"])
+        units = [packet.meta["units"] for packet in of_kind(packets, UNITS)]
+        name, value = blocks[0].meta["slice"]
+        sums = blocks[0].arrays["sums"][0]
+        drawn = [packet.arrays["sums"] for packet in blocks[1:]]
+        replicates = np.concatenate([np.zeros((0, *sums.shape), np.int64), *drawn])
+        yield (
+            0,
+            finished(
+                self._measures,
+                self._layout,
+                systems,
+                (name, value),
+                sums,
+                replicates,
+                None if self._measures.own_units else sum(units),
+            ),
+        )
+
+
+def finished(
+    measures: Measures,
+    layout: StatisticsLayout,
+    systems: Sequence[str],
+    of_slice: tuple[str, str],
+    sums: np.ndarray,
+    replicates: np.ndarray,
+    units: int | None,
+) -> Packet:
+    """The scores of one slice as a packet: rows of scores, and the values of all replicates."""
+    done = evaluation.finish(
+        layout,
+        systems,
+        *of_slice,
+        sums,
+        replicates[: measures.replicates],
+        units,
+        measures.confidence,
+    )
+    rows = [asdict(score) for score in done.scores]
+    return Packet(SCORES, {"slice": list(of_slice), "rows": rows}, {"replicates": done.replicates})
+
+
+def with_block(element: tuple[SliceKey, Packet]) -> Keyed:
+    """((slice, block), sums) -> (slice, sums that know their block)."""
+    (key, block), packet = element
+    return key, Packet(SUMS, {**packet.meta, "block": block}, packet.arrays)

@@ -1,0 +1,226 @@
+"""Stages 4 and 5: a partition's rows become examples, and their texts tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+
+from scoring import joining
+from scoring.joining import Examples
+from scoring.segments import Layout, SegmentTokens, TokenTrack
+from scoring.text.recipe import TextRecipe, token_track
+from scoring.text.tokenizers import make_tokenizer
+from transforms import accounts
+from transforms.packets import Keyed, Packet, of_kind
+from transforms.read import ROWS
+from transforms.sources import HYPOTHESES, REFERENCES
+
+TOKENS = "tokens"
+
+
+@dataclass(frozen=True)
+class Text:
+    """How rows are joined and cut. slices, resample_by: columns of the references."""
+
+    tokenizer: str
+    missing: str
+    slices: tuple[str, ...]
+    resample_by: str | None
+
+    @property
+    def reference_columns(self) -> tuple[str, ...]:
+        """All columns of the references beside example_id and references."""
+        return tuple(sorted({*self.slices, *([self.resample_by] if self.resample_by else [])}))
+
+    def recipe(self) -> TextRecipe:
+        """The recipe; made where it is used."""
+        return TextRecipe(make_tokenizer(self.tokenizer))
+
+
+class SystemsFn(beam.CombineFn):  # type: ignore[misc]
+    """The distinct names in lists of names, sorted."""
+
+    def create_accumulator(self) -> list[str]:
+        return []
+
+    def add_input(self, accumulator: list[str], element: list[str]) -> list[str]:
+        return sorted({*accumulator, *element})
+
+    def merge_accumulators(self, accumulators: Iterable[list[str]]) -> list[str]:
+        return sorted({name for names in accumulators for name in names})
+
+    def extract_output(self, accumulator: list[str]) -> list[str]:
+        return accumulator
+
+    def get_accumulator_coder(self) -> beam.coders.Coder:
+        return beam.coders.FastPrimitivesCoder()
+
+
+def systems_of(element: Keyed) -> list[str]:
+    """The systems that occur in the rows of a packet."""
+    packet = element[1]
+    if packet.kind != HYPOTHESES:
+        return []
+    names: list[str] = packet.tables[ROWS].column("system").unique().to_pylist()
+    return names
+
+
+@dataclass
+class JoinAndTokenise(beam.PTransform):  # type: ignore[misc]
+    """(partition, rows) -> main: (partition, ``TOKENS``); accounts.ACCOUNT: (partition, account).
+
+    systems: a side input of the names of all systems (a short list).
+    """
+
+    text: Text
+    systems: beam.pvalue.AsSingleton
+
+    def expand(self, rows: beam.PCollection[Keyed]) -> beam.pvalue.DoOutputsTuple:
+        return (
+            rows
+            | "ByPartition" >> beam.GroupByKey()
+            | "Join"
+            >> beam.ParDo(_Join(self.text), self.systems)
+            .with_outputs(accounts.ACCOUNT, main=TOKENS)
+            .with_output_types(Keyed)
+        )
+
+
+class _Join(beam.DoFn):  # type: ignore[misc]
+    def __init__(self, text: Text) -> None:
+        self._text = text
+
+    def setup(self) -> None:
+        self._recipe = self._text.recipe()
+
+    def process(
+        self, element: tuple[int, Iterable[Packet]], systems: Sequence[str]
+    ) -> Iterable[object]:
+        partition, packets = element
+        packets = list(packets)
+        hypotheses = _rows(packets, HYPOTHESES, _NO_HYPOTHESES)
+        references = _rows(packets, REFERENCES, _no_references(self._text.reference_columns))
+        joined = joining.join(
+            hypotheses,
+            references,
+            systems,
+            self._text.missing,
+            self._text.resample_by,
+            self._text.slices,
+        )
+        sources = {HYPOTHESES: hypotheses, REFERENCES: references}
+        refused = (
+            pa.concat_tables(
+                accounts.refused_rows(
+                    r.table,
+                    "join",
+                    _readable(sources[r.table]),
+                    [(r.rows, r.reason, r.detail)],
+                )
+                for r in joined.refusals
+            )
+            if joined.refusals
+            else None
+        )
+        counts = dict(joined.counts)
+        for i, name in enumerate(systems):
+            counts[f"system.missing.{name}"] = int(joined.examples.absent[:, i].sum())
+        yield beam.pvalue.TaggedOutput(
+            accounts.ACCOUNT, (partition, accounts.account(counts, refused))
+        )
+        if len(joined.examples):
+            yield partition, to_packet(joined.examples, token_track(joined.texts, self._recipe))
+
+
+_NO_HYPOTHESES = pa.table(
+    {
+        "example_id": pa.array([], pa.string()),
+        "system": pa.array([], pa.string()),
+        "sample": pa.array([], pa.int32()),
+        "text": pa.array([], pa.string()),
+        "file": pa.array([], pa.string()),
+        "row": pa.array([], pa.int64()),
+    }
+)
+
+
+def _no_references(columns: Sequence[str]) -> pa.Table:
+    return pa.table(
+        {
+            "example_id": pa.array([], pa.string()),
+            "references": pa.array([], pa.list_(pa.string())),
+            **{name: pa.array([], pa.string()) for name in columns},
+            "file": pa.array([], pa.string()),
+            "row": pa.array([], pa.int64()),
+        }
+    )
+
+
+def _rows(packets: Iterable[Packet], kind: str, empty: pa.Table) -> pa.Table:
+    parts = [p.tables[ROWS].select(empty.column_names) for p in of_kind(packets, kind)]
+    return pa.concat_tables([part.unify_dictionaries() for part in parts]) if parts else empty
+
+
+def _readable(rows: pa.Table) -> pa.Table:
+    index = rows.column_names.index("file")
+    return rows.set_column(index, "file", rows.column("file").cast(pa.string()))
+
+
+_EXAMPLE_ARRAYS = ("units", "system", "sample", "filled", "absent")
+
+
+def to_packet(examples: Examples, track: TokenTrack) -> Packet:
+    """Examples and their tokens, without any text but ids and slice values."""
+    arrays = {name: getattr(examples, name) for name in _EXAMPLE_ARRAYS}
+    arrays |= {
+        "references": _narrow(examples.layout.references),
+        "hypotheses": _narrow(examples.layout.hypotheses),
+        "vocabulary_hashes": track.vocabulary_hashes,
+        "ids": track.ids,
+        "lengths": _narrow(track.lengths),
+    }
+    return Packet(TOKENS, arrays=arrays, tables={"examples": example_table(examples)})
+
+
+def from_packet(packet: Packet) -> tuple[Examples, SegmentTokens]:
+    """The inverse of ``to_packet``."""
+    arrays = packet.arrays
+    layout = Layout(arrays["references"].astype(np.int64), arrays["hypotheses"].astype(np.int64))
+    track = TokenTrack(
+        arrays["vocabulary_hashes"], arrays["ids"], arrays["lengths"].astype(np.int64)
+    )
+    return examples_of(packet, layout), SegmentTokens(track, layout)
+
+
+def example_table(examples: Examples) -> pa.Table:
+    """Ids and slice values, one row an example."""
+    slices = {f"slice {name}": column for name, column in examples.slices.items()}
+    return pa.table({"example_id": examples.example_id, **slices})
+
+
+def examples_of(packet: Packet, layout: Layout) -> Examples:
+    """The examples of a packet that holds ``example_table`` and the arrays of ``Examples``."""
+    table = packet.tables["examples"].combine_chunks()
+    columns = {name: _array(table, name) for name in table.column_names}
+    example_id = columns.pop("example_id")
+    slices = {name.removeprefix("slice "): column for name, column in columns.items()}
+    return Examples(
+        example_id=example_id,
+        slices=slices,
+        layout=layout,
+        **{name: packet.arrays[name] for name in _EXAMPLE_ARRAYS},
+    )
+
+
+def _array(table: pa.Table, name: str) -> pa.Array:
+    column = table.column(name)
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+
+
+def _narrow(values: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray:
+    """Non-negative integers in the smallest type that holds them."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))

@@ -1,0 +1,299 @@
+"""Stage 11: what is written. Names come from partition numbers only; the manifest comes last."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+
+from schemas import tables
+from scoring import evaluation, hashing
+from scoring.evaluation import OVERALL, StatisticsLayout
+from transforms import accounts, files, scores
+from transforms.frequencies import TABLE, SavedTable
+from transforms.packets import Keyed, Packet, of_kind
+from transforms.scores import Measures, statistics_examples
+
+WRITTEN = "written"
+START = "start"
+MANIFEST = "manifest.json"
+MARKER = "_liangchi.json"
+
+CI_METHOD = "percentile of Poisson bootstrap"
+
+
+@dataclass
+class WriteSegments(beam.PTransform):  # type: ignore[misc]
+    """(partition, statistics) -> (0, the file written for it)."""
+
+    measures: Measures
+    output: str
+    partitions: int
+    systems: beam.pvalue.AsSingleton
+
+    def expand(self, statistics: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
+        writer = _WriteSegments(self.measures, self.output, self.partitions)
+        return statistics | "File" >> beam.ParDo(writer, self.systems).with_output_types(Keyed)
+
+
+class _WriteSegments(beam.DoFn):  # type: ignore[misc]
+    def __init__(self, measures: Measures, output: str, partitions: int) -> None:
+        self._measures, self._output, self._partitions = measures, output, partitions
+
+    def setup(self) -> None:
+        self._layout = self._measures.layout()
+
+    def process(self, element: Keyed, systems: Sequence[str]) -> Iterator[Keyed]:
+        partition, packet = element
+        path = files.join(self._output, "segments", _part(partition, self._partitions))
+        yield 0, _written(path, segment_table(self._layout, systems, packet))
+
+
+def _part(number: int, of: int) -> str:
+    return f"part-{number:05d}-of-{of:05d}.parquet"
+
+
+def _written(path: str, table: pa.Table) -> Packet:
+    return Packet(WRITTEN, {"file": files.write_parquet(path, table)})
+
+
+def segment_table(layout: StatisticsLayout, systems: Sequence[str], packet: Packet) -> pa.Table:
+    """The rows of ``segments`` of one partition, by example, system and sample."""
+    examples = statistics_examples(packet)
+    arrays = packet.arrays
+    statistics = [n for n in layout.names if n not in StatisticsLayout.COUNTS]
+    example = examples.layout.example_of_hypothesis
+    names = pa.array(systems, pa.string())
+    matched = arrays["matched"]
+    columns: list[pa.Array] = [
+        examples.example_id.take(pa.array(example)),
+        names.take(pa.array(examples.system)),
+        pa.array(examples.sample),
+        pa.array(examples.filled),
+        pa.array(arrays["lengths"].astype(np.int32)),
+        pa.array(examples.layout.references_of_hypothesis.astype(np.int32)),
+        pa.array(matched.astype(np.int32), mask=matched < 0),
+        pa.array(examples.units[example]),
+    ]
+    columns += [column.take(pa.array(example)) for column in examples.slices.values()]
+    of_metric = evaluation.segment_scores(layout, arrays["segments"])
+    columns += [pa.array(values, mask=np.isnan(values)) for values in of_metric.values()]
+    columns += [pa.array(arrays["segments"][:, layout.column(n)]) for n in statistics]
+    schema = tables.segments_schema(list(examples.slices), list(of_metric), statistics)
+    return pa.table(columns, schema=schema)
+
+
+@dataclass
+class WriteAccounts(beam.PTransform):  # type: ignore[misc]
+    """(partition, accounts) -> (0, one account): refused rows are written, counts are added."""
+
+    output: str
+    partitions: int
+
+    def expand(self, parts: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
+        return (
+            parts
+            | "ByPartition" >> beam.GroupByKey()
+            | "File"
+            >> beam.Map(_write_account, self.output, self.partitions).with_output_types(Keyed)
+        )
+
+
+def _write_account(element: tuple[int, Iterable[Packet]], output: str, of: int) -> Keyed:
+    partition, packets = element[0], list(element[1])
+    meta: dict[str, Any] = {"counts": accounts.merge(p.meta["counts"] for p in packets)}
+    refused = [p.tables["rejected"] for p in packets if p.tables]
+    if refused:
+        order = [(c, "ascending") for c in ("table", "file", "row", "reason")]
+        path = files.join(output, "rejected", _part(partition, of))
+        meta["file"] = files.write_parquet(path, pa.concat_tables(refused).sort_by(order))
+    return 0, Packet(accounts.ACCOUNT, meta)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the last writer must know of the run.
+
+    signatures: metric -> signature, with ``{table}`` where the fingerprint of the run's document
+    frequencies belongs. manifest: what goes into the manifest as it is.
+    """
+
+    output: str
+    run_id: str | None
+    signatures: tuple[tuple[str, str], ...]
+    confidence: float
+    replicates: int
+    slices: tuple[str, ...]
+    manifest: str
+    saved: SavedTable | None
+
+
+@dataclass
+class WriteResults(beam.PTransform):  # type: ignore[misc]
+    """(0, scores, accounts, files written, fingerprints) -> the manifest, written last."""
+
+    run: Run
+    measures: Measures
+    systems: beam.pvalue.AsSingleton
+
+    def expand(self, parts: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
+        return (
+            parts
+            | "Together" >> beam.GroupByKey()
+            | "Results"
+            >> beam.ParDo(_WriteResults(self.run, self.measures), self.systems).with_output_types(
+                Keyed
+            )
+        )
+
+
+class _WriteResults(beam.DoFn):  # type: ignore[misc]
+    def __init__(self, run: Run, measures: Measures) -> None:
+        self._run, self._measures = run, measures
+
+    def process(
+        self, element: tuple[int, Iterable[Packet]], systems: Sequence[str]
+    ) -> Iterator[Keyed]:
+        run, packets = self._run, list(element[1])
+        counts = accounts.merge(p.meta["counts"] for p in of_kind(packets, accounts.ACCOUNT))
+        check_balance(counts)
+        table_parts = of_kind(packets, TABLE)
+        fingerprint = f"{sum(p.meta['fingerprint'] for p in table_parts) % 2**64:016x}"
+        signatures = {m: s.replace("{table}", fingerprint) for m, s in run.signatures}
+        run_id = run.run_id or _run_id(signatures, counts)
+        done = self._by_slice(of_kind(packets, scores.SCORES), systems)
+        rows = [
+            {
+                **row,
+                "run_id": run_id,
+                "ci_level": run.confidence if run.replicates else None,
+                "ci_method": CI_METHOD if run.replicates else None,
+                "signature": signatures[row["metric"]],
+            }
+            for packet in done
+            for row in packet.meta["rows"]
+        ]
+        table = pa.Table.from_pylist(rows, schema=tables.SCORES)
+        kinds = (WRITTEN, accounts.ACCOUNT, TABLE)
+        written = [p.meta["file"] for p in packets if p.kind in kinds and "file" in p.meta]
+        if not any("/rejected/" in entry["path"] for entry in written):
+            # So that whoever reads the folder finds a table, if an empty one.
+            path = files.join(run.output, "rejected", _part(0, 1))
+            written.append(files.write_parquet(path, tables.REJECTED.empty_table()))
+        path = files.join(run.output, "replicates.parquet")
+        written.append(files.write_parquet(path, _replicates(done)))
+        path = files.join(run.output, "scores.parquet")
+        written.append(files.write_parquet(path, table))
+        path, data = files.join(run.output, "scores.csv"), scores_csv(table)
+        written.append({"path": path, "rows": len(table), "bytes": files.write_bytes(path, data)})
+        if run.saved is not None:
+            written.append(_complete(run.saved, fingerprint, table_parts))
+        manifest = {
+            "run_id": run_id,
+            "signatures": signatures,
+            **json.loads(run.manifest),
+            "systems": list(systems),
+            "counts": {
+                name: f"{n:016x}" if name.endswith(accounts.FINGERPRINT) else n
+                for name, n in counts.items()
+            },
+            "files": sorted(
+                ({k: entry[k] for k in ("path", "rows", "bytes")} for entry in written),
+                key=lambda entry: str(entry["path"]),
+            ),
+        }
+        data = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+        files.write_bytes(files.join(run.output, MANIFEST), data)
+        yield 0, Packet(MANIFEST, {"run_id": run_id})
+
+    def _by_slice(self, done: list[Packet], systems: Sequence[str]) -> list[Packet]:
+        if not any(tuple(p.meta["slice"]) == OVERALL for p in done):
+            # Nothing was scored at all: the rows are there all the same, null with the reason.
+            layout = self._measures.layout()
+            shape = (len(systems), len(layout.names))
+            sums, none = np.zeros(shape, np.int64), np.zeros((0, *shape), np.int64)
+            units = None if self._measures.own_units else 0
+            done = [
+                *done,
+                scores.finished(self._measures, layout, systems, OVERALL, sums, none, units),
+            ]
+        order = {name: i for i, name in enumerate((OVERALL[0], *self._run.slices))}
+        return sorted(done, key=lambda p: (order[p.meta["slice"][0]], p.meta["slice"][1]))
+
+
+def check_balance(counts: dict[str, int]) -> None:
+    """Every row that came in must be accounted for. Raises ValueError if one is not."""
+    for table, fates in (
+        ("hypotheses", ("scored", "collapsed", "null", "not_selected", "refused")),
+        ("references", ("accepted", "collapsed", "refused")),
+    ):
+        read = counts.get(f"{table}.read", 0)
+        found = {fate: counts.get(f"{table}.{fate}", 0) for fate in fates}
+        if sum(found.values()) != read:
+            raise ValueError(f"{table}: {read} rows were read, but the account has {found}")
+
+
+def _run_id(signatures: dict[str, str], counts: dict[str, int]) -> str:
+    texts = [f"{m}={s}" for m, s in sorted(signatures.items())]
+    texts += [f"{n}={c}" for n, c in counts.items() if n.endswith(accounts.FINGERPRINT)]
+    hashes = hashing.hash_strings(pa.array(["\n".join(texts)]))
+    return f"{int(hashes[0]):016x}"
+
+
+def _complete(saved: SavedTable, fingerprint: str, parts: Sequence[Packet]) -> dict[str, Any]:
+    table = SavedTable(
+        saved.path,
+        saved.order,
+        max((p.meta["documents"] for p in parts), default=0),
+        saved.recipe,
+        fingerprint,
+        tuple(sorted(p.meta["file"]["name"] for p in parts)),
+    )
+    rows = sum(p.meta["file"]["rows"] for p in parts)
+    return {"path": files.join(saved.path, "table.json"), "rows": rows, "bytes": table.write()}
+
+
+def _replicates(done: Sequence[Packet]) -> pa.Table:
+    parts = []
+    for packet in done:
+        values = packet.arrays["replicates"]
+        count = values.shape[-1]
+        rows = packet.meta["rows"]
+        # Rows of scores come metric by metric, replicates system by system.
+        flat = values.transpose(1, 0, 2).reshape(len(rows), count)
+        for row, of_row in zip(rows, flat):
+            columns = [
+                pa.repeat(pa.scalar(row[name], pa.string()), count)
+                for name in ("system", "slice", "slice_value", "metric")
+            ]
+            columns.append(pa.array(np.arange(count, dtype=np.int32)))
+            columns.append(pa.array(of_row, mask=np.isnan(of_row)))
+            parts.append(pa.table(columns, schema=tables.REPLICATES))
+    return pa.concat_tables(parts) if parts else tables.REPLICATES.empty_table()
+
+
+def scores_csv(table: pa.Table) -> bytes:
+    """The table as CSV (UTF-8), numbers in full; cells that a spreadsheet would run are guarded."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.column_names)
+    for row in table.to_pylist():
+        writer.writerow([_cell(value) for value in row.values()])
+    return text.getvalue().encode("utf-8")
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return "'" + value
+    return value
