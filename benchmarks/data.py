@@ -316,7 +316,8 @@ def _hypotheses(rng: np.random.Generator, references: Words, system: int) -> Wor
 
 def _lengths(rng: np.random.Generator, median: npt.NDArray[Any], spread: float) -> Ints:
     drawn = np.rint(median * np.exp(rng.normal(0, spread, len(median)))).astype(np.int64)
-    return np.clip(drawn, 1, LONGEST)
+    lengths: Ints = np.clip(drawn, 1, LONGEST)
+    return lengths
 
 
 def _copy(

@@ -152,14 +152,14 @@ def bleu_in_chunks(texts: Texts) -> dict[str, dict[str, float | None]]:
     """sacrebleu's score without its memory: counts of chunks, added up, then its own formula."""
     scores: dict[str, dict[str, float | None]] = {}
     for system, hypotheses in texts.hypotheses.items():
-        counts, totals, lengths = [0] * NGRAM_ORDER, [0] * NGRAM_ORDER, [0, 0]
+        counts, totals, own, closest = [0] * NGRAM_ORDER, [0] * NGRAM_ORDER, 0, 0
         for start in range(0, len(hypotheses), CHUNK_OF_BLEU):
             chunk = slice(start, start + CHUNK_OF_BLEU)
             score = _bleu(texts.references[chunk]).corpus_score(hypotheses[chunk], None)
             counts = [a + b for a, b in zip(counts, score.counts)]
             totals = [a + b for a, b in zip(totals, score.totals)]
-            lengths = [lengths[0] + score.sys_len, lengths[1] + score.ref_len]
-        whole = BLEU.compute_bleu(counts, totals, *lengths, smooth_method="exp")
+            own, closest = own + score.sys_len, closest + score.ref_len
+        whole = BLEU.compute_bleu(counts, totals, own, closest, smooth_method="exp")
         scores[system] = {"bleu": whole.score / 100}
     return scores
 
@@ -236,7 +236,8 @@ def available_bytes() -> int:
 
 def _bleu(references: list[list[str]]) -> BLEU:
     most = max(map(len, references))
-    streams = [[r[i] if i < len(r) else None for r in references] for i in range(most)]
+    # None is a reference that is not there; its type hint does not know.
+    streams: Any = [[r[i] if i < len(r) else None for r in references] for i in range(most)]
     return BLEU(tokenize="none", force=True, references=streams)
 
 

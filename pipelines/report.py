@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass
 from typing import Any
-
-import pyarrow.parquet as pq
 
 from schemas.configuration import Evaluation
 from scoring.metrics.registry import make_metric
@@ -26,8 +23,8 @@ def load(output: str) -> Result:
     """Read a run. Raises OSError if there is no manifest: the run did not finish."""
     folder = files.absolute(output)
     manifest = json.loads(files.read_bytes(files.join(folder, write.MANIFEST)))
-    data = files.read_bytes(files.join(folder, "scores.parquet"))
-    return Result(pq.read_table(io.BytesIO(data)).to_pylist(), manifest)
+    table = files.read_parquet(files.join(folder, "scores.parquet"))
+    return Result(table.to_pylist(), manifest)
 
 
 def table(result: Result) -> str:

@@ -89,6 +89,16 @@ def open_parquet(path: str) -> pq.ParquetFile:
     return pq.ParquetFile(FileSystems.open(path, compression_type=plain))
 
 
+def read_parquet(path: str) -> pa.Table:
+    """The whole of a small file, in this thread.
+
+    Not pyarrow.parquet.read_table: its scanner's threads can outlive the interpreter, which then
+    aborts at exit ('terminate called without an active exception', pyarrow 25).
+    """
+    with open_parquet(path) as parquet:
+        return parquet.read(use_threads=False)
+
+
 def write_parquet(path: str, table: pa.Table) -> dict[str, Any]:
     """Write a table under its final name, whole or not at all; what was written, for the manifest.
 

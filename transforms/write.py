@@ -12,6 +12,7 @@ from typing import Any
 import apache_beam as beam
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas import tables
 from scoring import evaluation, hashing
@@ -111,9 +112,11 @@ def _write_account(element: tuple[int, Iterable[Packet]], output: str, of: int) 
     meta: dict[str, Any] = {"counts": accounts.merge(p.meta["counts"] for p in packets)}
     refused = [p.tables["rejected"] for p in packets if p.tables]
     if refused:
-        order = [(c, "ascending") for c in ("table", "file", "row", "reason")]
+        together = pa.concat_tables(refused)
+        keys = [(c, "ascending") for c in ("table", "file", "row", "reason")]
+        ordered = together.take(pc.sort_indices(together, sort_keys=keys))
         path = files.join(output, "rejected", _part(partition, of))
-        meta["file"] = files.write_parquet(path, pa.concat_tables(refused).sort_by(order))
+        meta["file"] = files.write_parquet(path, ordered)
     return 0, Packet(accounts.ACCOUNT, meta)
 
 

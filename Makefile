@@ -1,0 +1,45 @@
+# Two commands on a fresh machine with Python (3.10 or newer) and make:
+#   make demo    evaluates the example data and prints the scores
+#   make test    runs all tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test quick check format clean
+
+demo: $(VENV)/installed
+	@output=out/demo-$$(date +%Y%m%d-%H%M%S) && \
+	$(BIN)/liangchi evaluate \
+	  --hypotheses examples/chat/hypotheses --references examples/chat/references \
+	  --output $$output
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest
+
+# Without the simulations and mutants.
+quick: $(VENV)/installed-test
+	$(BIN)/python -m pytest -m "not slow"
+
+check: $(VENV)/installed-test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/installed-test
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) out build *.egg-info
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: setup.py constraints.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/installed-test: setup.py constraints.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
+	touch $@ $(VENV)/installed
