@@ -52,8 +52,9 @@ Scores = dict[str, dict[str, "float | None"]]
 class Run:
     """One run of the product or the peers on some data.
 
-    hypotheses: how many were scored. seconds_of_parts: of the peers. extrapolated: a part ran on
-    fewer examples, and wall_seconds is what all would have taken; CPU and memory are then null.
+    hypotheses: how many were scored. parts: of the peers. extrapolated: a part ran on fewer
+    examples, and wall and CPU seconds are what all would have taken; memory is then null.
+    differing_texts: how many the product cuts otherwise than the peers.
     """
 
     name: str
@@ -70,6 +71,8 @@ class Run:
     scores: Scores = field(default_factory=dict)
     parts: list[dict[str, Any]] = field(default_factory=list)
     extrapolated: bool = False
+    differing_texts: int | None = None
+    differing: list[dict[str, str]] = field(default_factory=list)
     error: str = ""
 
     @property
@@ -108,7 +111,7 @@ def run_product(
         *("--references", str(directory / "references" / "*.parquet")),
         *("--output", str(output)),
         *("--metrics", *METRICS),
-        *("--tokenizer", "jieba"),
+        *("--tokenizer", options.tokenizer),
         *("--bootstrap", str(options.bootstrap)),
         *shlex.split(setting),
     ]
@@ -130,6 +133,7 @@ def run_peers(made: data.Dataset, directory: Path, work: Path, options: argparse
     answer.unlink(missing_ok=True)
     command = [sys.executable, "-m", "benchmarks.peers", str(directory), "--json", str(answer)]
     command += ["--bootstrap", str(options.bootstrap)]
+    command += ["--tokenizer", options.tokenizer, "--check_tokens"]
     command += ["--system", *data.system_names(made.systems)]
     if options.max_bytes:
         command += ["--max_bytes", str(options.max_bytes)]
@@ -142,10 +146,13 @@ def run_peers(made: data.Dataset, directory: Path, work: Path, options: argparse
     said = json.loads(answer.read_text("utf-8"))
     result.parts = said["parts"]
     result.extrapolated = said["extrapolated"]
-    # Their own account: without the probes of memory and the scoring for the comparison.
+    # Their own account: without the probes of memory and what is done for the comparison.
     result.wall_seconds = said["total_seconds"]
+    result.cpu_seconds = said["total_cpu_seconds"]
+    result.processes = 1
     if result.extrapolated:
-        result.cpu_seconds = result.peak_pss_bytes = result.peak_rss_bytes = None
+        result.peak_pss_bytes = result.peak_rss_bytes = None
+    result.differing_texts, result.differing = said["differing_texts"], said["differing"]
     result.examples = said["examples"]
     result.hypotheses = said["examples"] * made.systems
     result.scores = said["scores"]
@@ -223,7 +230,8 @@ def comparison_table(runs: Sequence[Run]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
         for part in run.parts:
             mark = f" (from {part['examples']:,} examples)" if part["extrapolated"] else ""
-            lines.append(f"| - {part['name']}{mark} | {part['seconds']:.1f} | | | | | |")
+            seconds = f"{part['seconds']:.1f} | {part['cpu_seconds']:.1f}"
+            lines.append(f"| - {part['name']}{mark} | {seconds} | | | | |")
     return "\n".join(lines)
 
 
@@ -242,6 +250,15 @@ def agreement_table(checks: Sequence[Check], runs: Sequence[Run]) -> str:
         cells.append(_interval(by_name[PEERS], item))
         cells.append(words[item.agrees])
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def differing_tokens(peers: Run) -> str:
+    """Whether the product and the peers counted the same tokens."""
+    lines = [f"Texts that the product cuts otherwise than the peers: {peers.differing_texts}"]
+    for item in peers.differing:
+        lines += [f"- {item['text']}", f"  - peers: {item['peers']}"]
+        lines.append(f"  - product: {item['product']}")
     return "\n".join(lines)
 
 
@@ -345,6 +362,7 @@ def _compare(
     print(comparison_table(runs))
     if checks:
         print(f"\n{agreement_table(checks, runs)}")
+        print(f"\n{differing_tokens(runs[-1])}")
     result["runs"] = [run.as_json() for run in runs]
     result["agreement"] = [asdict(item) for item in checks]
     disagree = any(item.agrees is False for item in checks)
@@ -359,6 +377,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--systems", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bootstrap", type=int, default=1000)
+    parser.add_argument("--tokenizer", choices=("jieba", "char"), default="jieba")
     parser.add_argument("--work", type=Path, help="where data is kept; default: nowhere")
     parser.add_argument("--output", type=Path, help="results as JSON")
     parser.add_argument(

@@ -7,6 +7,8 @@ for all systems, and sacrebleu keeps their n-grams, as its command does.
 
 A part whose memory would be above ``--max_bytes`` is run on the first examples that fit; its
 seconds are multiplied up and it says ``extrapolated``, with the number it was run on.
+
+``--tokenizer char`` takes single characters for words: it checks the arithmetic without jieba.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import jieba
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pycocoevalcap.cider.cider_scorer import CiderScorer
@@ -43,6 +46,10 @@ BYTES_OF_A_DRAW = 8 + 10 * 4
 PROBED_EXAMPLES = 4_000
 PROBED_FROM = 20_000  # examples; smaller sets always fit
 CHUNK_OF_BLEU = 20_000
+TEXTS_OF_A_CALL = 20_000
+SHOWN = 5
+
+TOKENIZERS = ("jieba", "char")
 
 
 @dataclass
@@ -60,10 +67,11 @@ class Texts:
 
 @dataclass
 class Part:
-    """Wall seconds of one step. examples: how many it was run on; extrapolated: to all of them."""
+    """Seconds of one step. examples: how many it was run on; extrapolated: to all of them."""
 
     name: str
     seconds: float
+    cpu_seconds: float
     examples: int
     extrapolated: bool = False
 
@@ -72,7 +80,8 @@ class Part:
 class Result:
     """Everything one run says. scores: system -> metric -> value; BLEU on a scale of 0 to 1.
 
-    total_seconds: the parts, each part at its full (extrapolated) size.
+    total_seconds, total_cpu_seconds: the parts, each part at its full (extrapolated) size.
+    differing: texts that the product cuts otherwise, if it was asked; the first few are shown.
     """
 
     systems: list[str]
@@ -81,6 +90,10 @@ class Result:
     scores: dict[str, dict[str, float | None]] = field(default_factory=dict)
     extrapolated: bool = False
     total_seconds: float = 0.0
+    total_cpu_seconds: float = 0.0
+    tokenizer: str = "jieba"
+    differing_texts: int | None = None
+    differing: list[dict[str, str]] = field(default_factory=list)
     peak_rss_bytes: int = 0
     max_bytes: int = 0
     bytes_of_an_example: dict[str, int] = field(default_factory=dict)
@@ -89,15 +102,16 @@ class Result:
     @contextmanager
     def timed(self, name: str, examples: int) -> Iterator[None]:
         """Adds a part that was run on so many examples."""
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         yield
-        self.add(name, time.perf_counter() - start, examples)
+        seconds = time.perf_counter() - start
+        self.add(name, seconds, time.process_time() - cpu, examples)
 
-    def add(self, name: str, seconds: float, examples: int) -> None:
+    def add(self, name: str, seconds: float, cpu_seconds: float, examples: int) -> None:
         """Adds a part, extrapolated if it was run on fewer examples than there are."""
+        times = self.examples / examples
         whole = examples == self.examples
-        seconds = seconds if whole else seconds * self.examples / examples
-        self.parts.append(Part(name, seconds, examples, not whole))
+        self.parts.append(Part(name, seconds * times, cpu_seconds * times, examples, not whole))
 
 
 def read(data: Path, systems: Sequence[str], most: int | None) -> Texts:
@@ -122,16 +136,36 @@ def load_dictionary() -> jieba.Tokenizer:
     return tokenizer
 
 
-def cut(texts: Texts, tokenizer: jieba.Tokenizer) -> None:
+def cut(texts: Texts, cut_one: Callable[[str], list[str]]) -> None:
     """Every text becomes its words, joined by blanks; words that are blank are dropped."""
 
     def words(text: str) -> str:
-        return " ".join(word for word in tokenizer.lcut(text) if not word.isspace())
+        return " ".join(word for word in cut_one(text) if not word.isspace())
 
     for own in texts.hypotheses.values():
         own[:] = map(words, own)
     for references in texts.references:
         references[:] = map(words, references)
+
+
+def count_differing(result: Result, raw: Texts, own: Texts) -> None:
+    """How many texts the product cuts otherwise than the peers did."""
+    from scoring.text.recipe import TextRecipe
+    from scoring.text.tokenizers import make_tokenizer
+
+    recipe = TextRecipe(make_tokenizer(result.tokenizer))
+    pairs = [*zip(raw.references, own.references)]
+    pairs += [*zip(raw.hypotheses.values(), own.hypotheses.values())]
+    flat = [pair for texts in pairs for pair in zip(*texts)]
+    result.differing_texts = 0
+    for start in range(0, len(flat), TEXTS_OF_A_CALL):
+        chunk = flat[start : start + TEXTS_OF_A_CALL]
+        lists = recipe.tokenize(pa.array([text for text, _ in chunk], pa.string())).to_lists()
+        for (text, peers), product in zip(chunk, map(" ".join, lists)):
+            if peers != product:
+                result.differing_texts += 1
+                if len(result.differing) < SHOWN:
+                    result.differing.append({"text": text, "peers": peers, "product": product})
 
 
 def bleu(texts: Texts, bootstrap: int) -> dict[str, dict[str, float | None]]:
@@ -181,20 +215,27 @@ def run(
     max_bytes: int,
     max_examples: int | None = None,
     bootstrap: int = BOOTSTRAP,
+    tokenizer: str = "jieba",
+    check_tokens: bool = False,
 ) -> Result:
     """All parts, one after the other."""
-    result = Result(list(systems), 0, max_bytes=max_bytes)
-    started = process_age()
-    start = time.perf_counter()
+    result = Result(list(systems), 0, max_bytes=max_bytes, tokenizer=tokenizer)
+    started = process_age(), time.process_time()
     texts = read(data, systems, max_examples)
     n = result.examples = len(texts.references)
-    result.add("start", started, n)
-    result.add("read", time.perf_counter() - start, n)
-    with result.timed("dictionary", n):
-        tokenizer = load_dictionary()
-    with result.timed("jieba", n):
-        cut(texts, tokenizer)
-    del tokenizer
+    result.add("start", *started, n)
+    result.add("read", process_age() - started[0], time.process_time() - started[1], n)
+    if tokenizer == "jieba":
+        with result.timed("dictionary", n):
+            dictionary = load_dictionary()
+        with result.timed("jieba", n):
+            cut(texts, dictionary.lcut)
+        del dictionary
+    else:
+        with result.timed(tokenizer, n):
+            cut(texts, list)
+    if check_tokens:
+        count_differing(result, read(data, systems, max_examples), texts)
 
     fits = _fitting(result, texts, "bleu", lambda some: bleu(some, 0), bootstrap * BYTES_OF_A_DRAW)
     with result.timed("sacrebleu", fits):
@@ -212,6 +253,7 @@ def run(
 
     result.extrapolated = any(part.extrapolated for part in result.parts)
     result.total_seconds = sum(part.seconds for part in result.parts)
+    result.total_cpu_seconds = sum(part.cpu_seconds for part in result.parts)
     result.peak_rss_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     names = ("jieba", "sacrebleu", "pycocoevalcap", "numpy")
     result.versions = {name: version(name) for name in names}
@@ -285,9 +327,23 @@ def main() -> None:
         "--max_bytes", type=int, default=None, help="default: half of what is available"
     )
     parser.add_argument("--max_examples", type=int, default=None, help="take only the first")
+    parser.add_argument("--tokenizer", choices=TOKENIZERS, default="jieba")
+    parser.add_argument(
+        "--check_tokens",
+        action="store_true",
+        help="count the texts that the product cuts otherwise",
+    )
     options = parser.parse_args()
     limit = options.max_bytes or available_bytes() // 2
-    result = run(options.data, options.system, limit, options.max_examples, options.bootstrap)
+    result = run(
+        options.data,
+        options.system,
+        limit,
+        options.max_examples,
+        options.bootstrap,
+        options.tokenizer,
+        options.check_tokens,
+    )
     options.json.write_text(json.dumps(asdict(result), indent=1), "utf-8")
 
 

@@ -123,8 +123,8 @@ class DocumentFrequencies(beam.PTransform):  # type: ignore[misc]
             | "ByBucket" >> beam.GroupByKey()
             | "Answer"
             >> beam.ParDo(_Answer(self.saved, self.save))
+            .with_output_types(Keyed, **{TABLE: Keyed})
             .with_outputs(TABLE, main=ANSWER)
-            .with_output_types(Keyed)
         )
 
 

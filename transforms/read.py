@@ -41,8 +41,8 @@ class ReadRows(beam.PTransform):  # type: ignore[misc]
             | "RowGroups" >> beam.ParDo(_Read()).with_output_types(tuple[str, pa.Table])
             | "CheckAndCut"
             >> beam.ParDo(_CheckAndCut(self.rows))
+            .with_output_types(Keyed, **{REFUSED: Keyed})
             .with_outputs(REFUSED, main=ROWS)
-            .with_output_types(Keyed)
         )
 
 

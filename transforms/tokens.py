@@ -85,8 +85,8 @@ class JoinAndTokenise(beam.PTransform):  # type: ignore[misc]
             | "ByPartition" >> beam.GroupByKey()
             | "Join"
             >> beam.ParDo(_Join(self.text), self.systems)
+            .with_output_types(Keyed, **{accounts.ACCOUNT: Keyed})
             .with_outputs(accounts.ACCOUNT, main=TOKENS)
-            .with_output_types(Keyed)
         )
 
 

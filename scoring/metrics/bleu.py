@@ -125,7 +125,10 @@ class Bleu:
     def note(self, sums: npt.NDArray[Any]) -> str:
         if sums[0] == 0:
             return "undefined: no segments"
-        missing = [n for n in range(1, self.order + 1) if sums[2 + self.order + n] == 0]
+        # add-k makes up n-grams of every order above 1.
+        counted = 1 if self.smoothing == "add-k" and self._value > 0 else self.order
+        orders = [n for n in range(1, counted + 1) if self.weights[n - 1] > 0]
+        missing = [n for n in orders if sums[2 + self.order + n] == 0]
         if missing and not self.effective_order:
             return f"0: no hypothesis has an n-gram of order {missing[0]}"
         return ""

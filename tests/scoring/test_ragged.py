@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +30,7 @@ def test_sums_and_minima_equal_those_of_lists(lists: list[list[int]]) -> None:
 def test_offsets_and_list_index_name_every_value(lists: list[list[int]]) -> None:
     values, lengths = flat(lists)
     offsets = ragged.offsets_of(lengths)
-    assert [values[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:])] == lists
+    assert [values[a:b].tolist() for a, b in itertools.pairwise(offsets)] == lists
     expected = [number for number, one in enumerate(lists) for _ in one]
     assert ragged.list_index(lengths).tolist() == expected
 

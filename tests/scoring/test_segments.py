@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from fractions import Fraction
+
 import builders
+import numpy as np
 import slow_scores
 from hypothesis import given
 from hypothesis import strategies as st
+
+from scoring.document_frequencies import DocumentFrequencies
 
 
 @given(builders.examples())
@@ -76,3 +82,38 @@ def test_counting_a_higher_order_later_changes_nothing(corpus: list[builders.Exa
         assert one.count.tolist() == other.count.tolist()
     assert len(in_steps.ngrams(2)) == 2
     assert in_steps.ngrams(2)[1].hashes.tolist() == expected[1].hashes.tolist()
+
+
+def slow_matched(hypothesis: list[str], references: list[list[str]]) -> int:
+    def grams(text: list[str]) -> Counter[tuple[str, ...]]:
+        return slow_scores.ngrams_of(text, 1) + slow_scores.ngrams_of(text, 2)
+
+    best, chosen = Fraction(0), -1
+    for number, reference in enumerate(references):
+        shared = (grams(hypothesis) & grams(reference)).total()
+        total = grams(hypothesis).total() + grams(reference).total()
+        dice = Fraction(2 * shared, max(total, 1))
+        if dice > best:
+            best, chosen = dice, number
+    return chosen
+
+
+@given(builders.examples())
+def test_the_matched_reference_is_the_first_of_those_that_share_most(
+    corpus: list[builders.Example],
+) -> None:
+    expected = []
+    for example in corpus:
+        references, hypotheses = example.cut()
+        expected += [slow_matched(h, references) for h in hypotheses]
+    assert builders.tokens_of(corpus).matched_references().tolist() == expected
+
+
+def test_new_frequencies_keep_what_has_been_counted() -> None:
+    tokens = builders.tokens_of([builders.Example(("a b",), ("a",))])
+    counted = tokens.ngrams(2)
+    frequencies = DocumentFrequencies(7, tuple(np.zeros(2, np.uint32) for _ in counted))
+    weighed = tokens.with_frequencies(frequencies)
+    assert weighed.document_frequencies is frequencies
+    assert tokens.document_frequencies is None
+    assert weighed.ngrams(2)[1] is counted[1]

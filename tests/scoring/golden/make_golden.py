@@ -33,11 +33,20 @@ ODD: list[tuple[list[str], list[str]]] = [
     (["the cat sat on the mat , 3.5 times"], ["the the the the the", "the cat sat on the mat", ""]),
     (["", "x y"], ["", "x", "x y z"]),
     ([" \u3000 "], [" ", "z", "\u2028"]),
-    (["价格是1,999.00元—20%off", "价格：１９９９元", "1999元"], ["价格是1,999元", "1999 元", "¥1999"]),
+    (
+        ["价格是1,999.00元—20%off", "价格：１９９９元", "1999元"],
+        ["价格是1,999元", "1999 元", "¥1999"],
+    ),
     (["“你好…”她说\u200b。"], ["“你好”，她说。", "你好…她说\u200b", "她说你好"]),
-    (["&lt;b&gt; Tom &amp; Jerry's well-\nknown 'show'"], ["<b> Tom & Jerry's wellknown", "tom", "&"]),
+    (
+        ["&lt;b&gt; Tom &amp; Jerry's well-\nknown 'show'"],
+        ["<b> Tom & Jerry's wellknown", "tom", "&"],
+    ),
     (["𠀀𠀁かなカナ한글😀👍🏽", "𠀀𠀁かな"], ["𠀀𠀁かなカナ", "😀👍🏽", "𠀁𠀀 なか"]),
-    (["一二三四五六七八九十"] * 4 + ["十九八七六五四三二一"], ["一二三四五", "十九八七", "五四三二一零"]),
+    (
+        ["一二三四五六七八九十"] * 4 + ["十九八七六五四三二一"],
+        ["一二三四五", "十九八七", "五四三二一零"],
+    ),
 ]
 
 
@@ -69,7 +78,7 @@ def make_tracks(examples: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]
     return {"raw": examples, "words": cut}
 
 
-def streams(examples: list[dict[str, Any]]) -> list[list[str | None]]:
+def streams(examples: list[dict[str, Any]]) -> Any:
     """References as sacrebleu wants them: the first of every example, the second, ..."""
     most = max(len(e["references"]) for e in examples)
     return [
@@ -122,8 +131,16 @@ def write(name: str, tools: Sequence[str], content: dict[str, Any]) -> None:
         "tools": {tool: version(tool) for tool in tools},
         "python": sys.version.split()[0],
     }
-    text = json.dumps(header | content, ensure_ascii=False, indent=0)
-    (HERE / name).write_text(text + "\n", encoding="utf-8")
+    lines = [f'"{key}": {json.dumps(value)}' for key, value in header.items()]
+    for key, values in content.items():
+        # One entry a line, so that a change can be read.
+        if isinstance(values, dict):
+            rows = [f'"{k}": {json.dumps(v, ensure_ascii=False)}' for k, v in values.items()]
+            lines.append(f'"{key}": {{\n' + ",\n".join(rows) + "\n}")
+        else:
+            rows = [json.dumps(v, ensure_ascii=False) for v in values]
+            lines.append(f'"{key}": [\n' + ",\n".join(rows) + "\n]")
+    (HERE / name).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -134,12 +151,12 @@ def main() -> None:
     odd = [i for i, e in enumerate(examples) if e["id"].startswith("odd")]
     sets = {"chat": chat, "odd": odd, "all": [*chat, *odd]}
     bleu = {}
-    for (name, rows), (tokenize, track), reply in product(
-        sets.items(),
+    for name, (tokenize, track), reply in product(
+        ["chat", "odd"],
         [("none", "words"), ("none", "raw"), ("char", "raw"), ("zh", "raw"), ("13a", "raw")],
         range(3),
     ):
-        chosen = [tracks[track][i] for i in rows]
+        chosen = [tracks[track][i] for i in sets[name]]
         bleu[f"{name}/{track}/{tokenize}/{reply}"] = bleu_of(chosen, reply, tokenize)
     write("sacrebleu.json", ["sacrebleu"], {"bleu": bleu})
     cider = {}

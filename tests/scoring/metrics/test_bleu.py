@@ -155,3 +155,18 @@ def test_the_signature_holds_everything_that_moves_the_score() -> None:
     assert Bleu(effective_order=True).signature()["eff"] == "yes"
     assert Bleu(smoothing="floor").signature()["smooth"] == "floor[0.1]"
     assert Bleu(smoothing="add-k", smoothing_value=2.5).signature()["smooth"] == "add-k[2.5]"
+
+
+def test_the_note_names_only_orders_that_make_the_score_0() -> None:
+    sums = np.array([1, 2, 2, 2, 1, 0, 0, 2, 1, 0, 0])  # two tokens, both right
+    assert Bleu().note(sums) == "0: no hypothesis has an n-gram of order 3"
+    for metric in (
+        Bleu((0.5, 0.5, 0.0, 0.0)),
+        Bleu(smoothing="add-k"),
+        Bleu(effective_order=True),
+    ):
+        assert float(metric.score(sums)) == 1.0
+        assert metric.note(sums) == ""
+    without = Bleu(smoothing="add-k", smoothing_value=0.0)
+    assert float(without.score(sums)) == 0.0
+    assert without.note(sums) == "0: no hypothesis has an n-gram of order 3"

@@ -12,9 +12,7 @@ from scoring.statistics.intervals import percentile_interval
 VALUES = np.random.default_rng(1).normal(0.3, 0.02, 1000)
 
 
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95, 0.999])
-)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
 def test_the_ends_are_the_linear_quantiles(values: list[float], confidence: float) -> None:
     interval = percentile_interval(np.array(values), confidence, 100)
     assert interval.note == ""

@@ -20,12 +20,50 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 PIECES = (
     ["我们", "今天", "去", "北京大学", "吃饭", "了", "吗", "？", "。", "，", "！", "……", "——"]
     + ["他来到网易杭研大厦", "小明硕士毕业于中国科学院", "结婚的和尚未结婚的", "量尺", "马建国"]
-    + ["一九九八年", "二〇二四", "３点", "１２３", "Ｔ恤", "T恤", "卡拉OK", "B超", "C++", "c#", "AT&T"]
+    + [
+        "一九九八年",
+        "二〇二四",
+        "３点",
+        "１２３",
+        "Ｔ恤",
+        "T恤",
+        "卡拉OK",
+        "B超",
+        "C++",
+        "c#",
+        "AT&T",
+    ]
     + ["1.5", "3.14%", "20%", "2,000", "12:30", "2024-05-01", "a-b", "a_b", "v1.2.3", "e-mail"]
-    + ["http://a.b/c?d=1&e", "x@y.com", "#话题#", "user.name", "...", "..", ".", "-", "--", "&", "+"]
+    + [
+        "http://a.b/c?d=1&e",
+        "x@y.com",
+        "#话题#",
+        "user.name",
+        "...",
+        "..",
+        ".",
+        "-",
+        "--",
+        "&",
+        "+",
+    ]
     + ["%", "_", "hello", "World", "iPhone15", "5G", "G", "PM2.5", "3D", "A4", "4S店", "K歌"]
     + [" ", "  ", "\n", "\r\n", "\r", "\t", "\u3000", "\x0b", "\x1c", "\x85", "\u2028", "\xa0"]
-    + ["\u200b", "\x00", "“", "”", "《红楼梦》", "😀", "👍🏽", "かな", "カナ", "한글", "é", "ß", "ж"]
+    + [
+        "\u200b",
+        "\x00",
+        "“",
+        "”",
+        "《红楼梦》",
+        "😀",
+        "👍🏽",
+        "かな",
+        "カナ",
+        "한글",
+        "é",
+        "ß",
+        "ж",
+    ]
     + ["𠀀", "㐀", "䶵", "鿕", "鿖", "鿿", "豈", "𪛖", "〇", "々", "①", "㎡", "℃", "．", "％", "＋"]
 )
 
@@ -55,7 +93,9 @@ def jieba_tokens(package: jieba.Tokenizer, text: str) -> list[str]:
 def chat_texts() -> list[str]:
     stored = json.loads((GOLDEN / "chat_texts.json").read_text(encoding="utf-8"))
     return [
-        text for example in stored["examples"] for key in ("references", "replies")
+        text
+        for example in stored["examples"]
+        for key in ("references", "replies")
         for text in example[key]
     ]
 
