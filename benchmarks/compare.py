@@ -63,7 +63,7 @@ class Run:
     examples: int
     hypotheses: int
     wall_seconds: float
-    cpu_seconds: float | None
+    cpu_seconds: float
     peak_pss_bytes: int | None
     peak_rss_bytes: int | None
     processes: int
@@ -207,31 +207,34 @@ def comparison_table(runs: Sequence[Run]) -> str:
     """Markdown: a row for every run and every part of the peers."""
     peers = next((run for run in runs if run.name == PEERS and run.exit_code == 0), None)
     lines = [
-        "| run | wall s | CPU s | peak PSS MB | processes | hypotheses/s | ratio |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        "| run | wall s | CPU s | peak PSS MB | processes | hypotheses/s | ratio | CPU ratio |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for run in runs:
         if run.exit_code != 0:
-            lines.append(f"| {run.name} | failed ({run.exit_code}) | | | | | |")
+            lines.append(f"| {run.name} | failed ({run.exit_code}) | | | | | | |")
             continue
-        ratio = ""
+        ratio = cpu_ratio = ""
         if peers is not None:
             ratio = f"{run.hypotheses_per_second / peers.hypotheses_per_second:.1f}"
+            each = run.cpu_seconds / run.hypotheses
+            cpu_ratio = f"{peers.cpu_seconds / peers.hypotheses / each:.1f}"
         mark = " (extrapolated)" if run.extrapolated else ""
         cells = [
             run.name + mark,
             f"{run.wall_seconds:.1f}",
-            _number(run.cpu_seconds, 1),
+            f"{run.cpu_seconds:.1f}",
             _megabytes(run.peak_pss_bytes),
             str(run.processes),
             f"{run.hypotheses_per_second:,.0f}",
             ratio,
+            cpu_ratio,
         ]
         lines.append(f"| {' | '.join(cells)} |")
         for part in run.parts:
             mark = f" (from {part['examples']:,} examples)" if part["extrapolated"] else ""
             seconds = f"{part['seconds']:.1f} | {part['cpu_seconds']:.1f}"
-            lines.append(f"| - {part['name']}{mark} | {seconds} | | | | |")
+            lines.append(f"| - {part['name']}{mark} | {seconds} | | | | | |")
     return "\n".join(lines)
 
 
@@ -283,12 +286,12 @@ def growth_table(runs: Sequence[Run]) -> str:
             run.name,
             f"{run.examples:,}",
             f"{run.wall_seconds:.1f}",
-            _number(run.cpu_seconds, 1),
+            f"{run.cpu_seconds:.1f}",
             _megabytes(run.peak_pss_bytes),
             f"{run.hypotheses_per_second:,.0f}",
             f"{run.wall_seconds / run.hypotheses * 1e6:.1f}",
             added,
-            _number((run.cpu_seconds or 0.0) / run.hypotheses * 1e6, 1),
+            f"{run.cpu_seconds / run.hypotheses * 1e6:.1f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
         before[run.name] = run

@@ -212,7 +212,8 @@ def make(
     if manifest.exists():
         found = Dataset(**json.loads(manifest.read_text("utf-8")))
         asked = (VERSION, seed, examples, systems)
-        if (found.version, found.seed, found.examples, found.systems) == asked:
+        same = (found.version, found.seed, found.examples, found.systems) == asked
+        if same and len(list(directory.glob("*/part-*.parquet"))) == 2 * shards:
             return found
         manifest.unlink()
     for folder in ("hypotheses", "references"):

@@ -3,10 +3,11 @@
 ``python -m benchmarks.kernels [--examples 500 1000 2000 4000 8000] [--json OUT]``
 
 Each stage of ``scoring`` runs alone, on one core, on batches of several sizes (a partition of the
-job has 4,000 to 8,000 examples), with what it needs made beforehand. The least time of the repeats
-counts. A line is fitted through (examples, seconds) by least squares of the relative errors, so
-that small sizes count as much as large ones. Beyond a core's cache (some 10,000 examples) an
-example costs more, the line bends, and its fixed part comes out negative: read the columns then.
+job has 4,000 to 8,000 examples), with what it needs made beforehand. CPU time counts, of the least
+of the repeats. A line is fitted through (examples, seconds) by least squares of the relative
+errors, so that small sizes count as much as large ones. Beyond a core's cache (some 10,000
+examples) an example costs more, the line bends, and its fixed part comes out negative: read the
+columns then.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ SUM = "sum, with jieba"
 
 @dataclass(frozen=True)
 class Timing:
-    """The least seconds of one stage at one size."""
+    """The least CPU seconds of one stage at one size."""
 
     stage: str
     examples: int
@@ -192,9 +193,9 @@ def time_stage(stage: str, examples: int, prepare: Callable[[], Callable[[], obj
     least, repeats, spent = float("inf"), 0, 0.0
     while repeats < MOST_REPEATS and (repeats == 0 or spent < SECONDS_OF_A_STAGE):
         function = prepare()
-        start = time.perf_counter()
+        start = time.process_time()
         function()
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         least, repeats, spent = min(least, seconds), repeats + 1, spent + seconds
     return Timing(stage, examples, least, repeats)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,15 +61,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Table:
-    """Hashes (ascending) and frequencies of all n-grams of one bucket that references hold."""
+    """Hashes, in any order, and frequencies of the n-grams of one bucket of frequency 2 or more."""
 
     hashes: hashing.Hashes
     counts: Counts
 
     def fingerprint(self) -> int:
-        """A sum below 2**64 over the n-grams of frequency 2 or more: adds over buckets."""
-        kept = self.counts >= 2
-        rows = hashing.extend(self.hashes[kept], self.counts[kept].astype(np.uint64))
+        """A sum over the n-grams modulo 2**64: the sums of buckets add up."""
+        rows = hashing.extend(self.hashes, self.counts.astype(np.uint64))
         return int(np.add.reduce(rows, dtype=np.uint64))
 
 
@@ -91,24 +91,10 @@ class Buckets:
         )
 
 
-def document_counts(
-    gram: npt.NDArray[np.int32], example: Ints, is_reference: npt.NDArray[np.bool_], grams: int
-) -> Counts:
-    """In how many examples' references every n-gram occurs.
-
-    gram, example, is_reference: [entries], sorted by (gram, example). Returns [grams].
-    """
-    gram = gram[is_reference]
-    example = example[is_reference]
-    first = np.ones(len(gram), np.bool_)
-    first[1:] = (gram[1:] != gram[:-1]) | (example[1:] != example[:-1])
-    return np.bincount(gram[first], minlength=grams).astype(np.uint32)
-
-
 def into_buckets(hashes: list[hashing.Hashes], counts: list[Counts], buckets: int) -> Buckets:
     """Cut the n-grams of all orders into buckets.
 
-    hashes, counts: for every order [distinct n-grams], see ``document_counts``.
+    hashes, counts: for every order [distinct n-grams], see ``Request.counts``.
     """
     flat_hashes = np.concatenate(hashes)
     flat_counts = np.concatenate(counts)
@@ -130,18 +116,15 @@ def answer(requests: list[Request]) -> tuple[list[Answer], Table]:
     """Add up what all partitions hold of one bucket; answer each, and return the whole."""
     hashes = np.concatenate([r.hashes for r in requests])
     counts = np.concatenate([r.counts for r in requests])
-    by_hash = np.argsort(hashes)
-    ordered = hashes[by_hash]
+    order = _together(hashes)
+    ordered = hashes[order]
     starts = np.ones(len(ordered), np.bool_)
-    starts[1:] = ordered[1:] != ordered[:-1]
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
     first = np.flatnonzero(starts)
-    sums = (
-        np.add.reduceat(counts[by_hash].astype(np.uint32), first)
-        if len(first)
-        else np.zeros(0, np.uint32)
-    )
+    sizes = ragged.sizes_of(first, len(ordered))
+    sums = _sums(counts[order], first + sizes - 1)
     frequency = np.empty(len(hashes), np.uint32)
-    frequency[by_hash] = np.repeat(sums, np.diff(first, append=len(ordered)))
+    frequency[order] = np.repeat(sums, sizes)
     answers = []
     end = 0
     for request in requests:
@@ -149,5 +132,26 @@ def answer(requests: list[Request]) -> tuple[list[Answer], Table]:
         own = frequency[start:end]
         index = np.flatnonzero(own >= 2).astype(np.uint32)
         answers.append(Answer(index, own[index]))
-    held = sums > 0
-    return answers, Table(ordered[first][held], sums[held])
+    frequent = np.flatnonzero(sums >= 2)
+    return answers, Table(ordered[first[frequent]], sums[frequent])
+
+
+def _sums(counts: npt.NDArray[Any], last: Ints) -> Counts:
+    """Sums of runs of counts, from where the runs end."""
+    total = np.cumsum(counts, dtype=np.int64)[last]
+    return np.diff(total, prepend=0).astype(np.uint32)
+
+
+def _together(hashes: hashing.Hashes) -> Ints:
+    """An order in which equal hashes stand together."""
+    bits = len(hashes).bit_length()
+    # Sorting (low bits of the hash, place) as one number is four times as fast as argsort. The
+    # high bits are nearly the same in a bucket, so little is lost with them.
+    keys = (hashes << np.uint64(bits)) | np.arange(len(hashes), dtype=np.uint64)
+    keys.sort()
+    order: Ints = (keys & np.uint64((1 << bits) - 1)).astype(np.int64)
+    keys >>= np.uint64(bits)
+    ordered = hashes[order]
+    if np.any((keys[1:] == keys[:-1]) & (ordered[1:] != ordered[:-1])):
+        order = np.argsort(hashes)  # two hashes differ only in their high bits
+    return order

@@ -91,17 +91,13 @@ def document_requests(
     tokens: SegmentTokens, order: int, buckets: int
 ) -> document_frequencies.Buckets:
     """Ask ``buckets`` buckets for the document frequencies of all n-grams of a batch."""
-    layout = tokens.layout
     counts, hashes = [], []
-    for of_order in tokens.ngrams(order):
-        counts.append(
-            document_frequencies.document_counts(
-                of_order.gram,
-                layout.example_of_text[of_order.text],
-                layout.hypothesis_of_text[of_order.text] < 0,
-                len(of_order.hashes),
-            )
-        )
+    for n, of_order in enumerate(tokens.ngrams(order), start=1):
+        # References stand first in a group: one whose first text is a reference counts.
+        first = tokens.groups(n).first
+        held = first[~tokens.layout.is_hypothesis[of_order.text[first]]]
+        grams = len(of_order.hashes)
+        counts.append(np.bincount(of_order.gram[held], minlength=grams).astype(np.uint32))
         hashes.append(of_order.hashes)
     return document_frequencies.into_buckets(hashes, counts, buckets)
 

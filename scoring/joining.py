@@ -220,7 +220,7 @@ def _distinct(order: Ints, starts: npt.NDArray[np.bool_], content: Any) -> tuple
     order: rows sorted by key; starts: where a new key starts in it; content: a hash of every row.
     """
     first = np.flatnonzero(starts)
-    sizes = np.diff(first, append=len(order))
+    sizes = ragged.sizes_of(first, len(order))
     if len(first) == len(order):
         return order, np.zeros(0, np.int64), 0
     differs = content[order] != np.repeat(content[order[first]], sizes)

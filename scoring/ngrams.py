@@ -19,6 +19,7 @@ Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 
 _KEY_BITS = 63
+_STOP = -1
 
 
 @dataclass(frozen=True)
@@ -36,56 +37,74 @@ class NgramCounts:
 
 
 def count_ngrams(
-    ids: npt.NDArray[Any], offsets: Ints, vocabulary_hashes: hashing.Hashes, order: int
+    ids: npt.NDArray[Any], lengths: Ints, vocabulary_hashes: hashing.Hashes, order: int
 ) -> list[NgramCounts]:
-    """The counts of the orders 1 to ``order`` in the texts ``ids[offsets[i]:offsets[i + 1]]``.
+    """The counts of the orders 1 to ``order`` in texts of the given lengths.
 
-    ids: [tokens], numbers below ``len(vocabulary_hashes)``.
+    ids: [tokens of all texts], numbers below ``len(vocabulary_hashes)``.
     Grams are numbered in the order of ids, so an order of ids that does not depend on the batch
     (ours: sorted by hash) makes the order of grams independent of it too.
     """
-    tokens = ids.astype(np.int64)
-    texts = ragged.list_index(np.diff(offsets)).astype(np.int32)
-    ends = np.repeat(offsets[1:], np.diff(offsets)).astype(np.int64)
-    positions = np.arange(len(tokens), dtype=np.int64)
-    prefix = np.zeros(len(tokens), np.int64)
+    # A stop after every text ends the n-grams that would run into the next one.
+    texts = ragged.list_index(lengths + 1).astype(np.int32)
+    tokens = np.full(len(texts), _STOP, np.int32)
+    is_token = np.ones(len(texts), np.bool_)
+    is_token[ragged.offsets_of(lengths + 1)[1:] - 1] = False
+    tokens[is_token] = ids
+    # The n-grams so far, sorted by (gram, position): where they start, their first n - 1 tokens.
+    positions = np.flatnonzero(is_token)
+    prefix: npt.NDArray[Any] = np.zeros(len(positions), np.int32)
     prefix_hashes = np.zeros(1, np.uint64)
     counts = []
     for n in range(1, order + 1):
         last = tokens[positions + (n - 1)]
-        ordered, starts_gram = _sort(prefix[positions], last, positions, len(vocabulary_hashes))
-        gram = (np.cumsum(starts_gram) - 1).astype(np.int32)
-        text = texts[ordered]
-        starts_entry = starts_gram.copy()
+        if n > 1:
+            goes_on = last != _STOP
+            positions, prefix, last = positions[goes_on], prefix[goes_on], last[goes_on]
+        positions, starts = _sort(prefix, last, positions, len(vocabulary_hashes))
+        first = np.flatnonzero(starts)
+        numbers = np.arange(len(first), dtype=np.int32)
+        gram = np.repeat(numbers, ragged.sizes_of(first, len(positions)))
+        text = texts[positions]
+        starts_entry = starts.copy()
         starts_entry[1:] |= text[1:] != text[:-1]
-        entries = np.flatnonzero(starts_entry)
-        count = np.diff(entries, append=len(ordered)).astype(np.int32)
-        first = ordered[starts_gram]
+        # Sorting moved positions only within a prefix, so prefix is in the new order too.
         hashes = hashing.extend(
-            prefix_hashes[prefix[first]], vocabulary_hashes[tokens[first + (n - 1)]]
+            prefix_hashes[prefix[first]], vocabulary_hashes[tokens[positions[first] + (n - 1)]]
         )
-        counts.append(NgramCounts(gram[entries], text[entries], count, hashes))
-        prefix[ordered] = gram
-        prefix_hashes = hashes
-        positions = positions[positions + n < ends[positions]]
+        entries = np.flatnonzero(starts_entry)
+        if len(entries) == len(gram):
+            counts.append(NgramCounts(gram, text, np.ones(len(gram), np.int32), hashes))
+        else:
+            count = ragged.sizes_of(entries, len(gram)).astype(np.int32)
+            counts.append(NgramCounts(gram[entries], text[entries], count, hashes))
+        prefix, prefix_hashes = gram, hashes
     return counts
 
 
 def _sort(
-    prefix: Ints, last: Ints, positions: Ints, vocabulary: int
+    prefix: npt.NDArray[Any], last: Int32s, positions: Ints, vocabulary: int
 ) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Positions sorted by (prefix, last, position) and where a new (prefix, last) starts."""
-    position_bits = int(positions[-1]).bit_length() if len(positions) else 0
-    gram = prefix * vocabulary + last
-    gram_bits = (int(prefix.max(initial=0) + 1) * vocabulary).bit_length()
-    if gram_bits + position_bits <= _KEY_BITS:
-        keys = np.sort((gram << position_bits) | positions)
-        ordered = keys & ((1 << position_bits) - 1)
-        keys >>= position_bits
+    """Positions sorted by (prefix, last, position) and where a new (prefix, last) starts.
+
+    prefix: ascending.
+    """
+    position_bits = int(positions.max(initial=0)).bit_length()
+    last_bits = max(vocabulary - 1, 0).bit_length()
+    prefix_bits = int(prefix[-1]).bit_length() if len(prefix) else 0
+    gram = prefix.astype(np.int64)
+    gram <<= last_bits
+    gram |= last
+    if prefix_bits + last_bits + position_bits <= _KEY_BITS:
+        gram <<= position_bits
+        gram |= positions
+        gram.sort()
+        ordered = gram & ((1 << position_bits) - 1)
+        gram >>= position_bits
     else:  # a batch too large for one key: slower, the same result
-        by_gram = np.argsort(gram, kind="stable")
+        by_gram = np.lexsort((positions, gram))
         ordered = positions[by_gram]
-        keys = gram[by_gram]
-    starts = np.ones(len(keys), np.bool_)
-    starts[1:] = keys[1:] != keys[:-1]
+        gram = gram[by_gram]
+    starts = np.ones(len(gram), np.bool_)
+    np.not_equal(gram[1:], gram[:-1], out=starts[1:])
     return ordered, starts

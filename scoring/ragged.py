@@ -23,6 +23,15 @@ def ranges(starts: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Ints:
     return np.arange(offsets[-1], dtype=np.int64) + np.repeat(starts - offsets[:-1], lengths)
 
 
+def sizes_of(starts: npt.NDArray[Any], total: int) -> Ints:
+    """How long every run is, from where the runs of ``total`` values start."""
+    sizes = np.empty(len(starts), np.int64)
+    if len(starts):
+        np.subtract(starts[1:], starts[:-1], out=sizes[:-1])
+        sizes[-1] = total - starts[-1]
+    return sizes
+
+
 def list_index(lengths: npt.NDArray[Any]) -> Ints:
     """For every value of a ragged array the number of the list that holds it."""
     return np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)

@@ -57,9 +57,9 @@ class Layout:
         return ragged.list_index(self.hypotheses)
 
     @cached_property
-    def example_of_text(self) -> Ints:
+    def example_of_text(self) -> npt.NDArray[np.int32]:
         """[texts]"""
-        return ragged.list_index(self.references + self.hypotheses)
+        return ragged.list_index(self.references + self.hypotheses).astype(np.int32)
 
     @cached_property
     def text_of_hypothesis(self) -> Ints:
@@ -88,6 +88,16 @@ class Layout:
         return numbers
 
     @cached_property
+    def is_hypothesis(self) -> npt.NDArray[np.bool_]:
+        """[texts]"""
+        return self.hypothesis_of_text >= 0
+
+    @cached_property
+    def hypothesis_of_pair(self) -> Ints:
+        """[pairs]"""
+        return ragged.list_index(self.references_of_hypothesis)
+
+    @cached_property
     def pair_base(self) -> Ints:
         """For every hypothesis: (pair number) - (text of the reference): [hypotheses]."""
         offsets = ragged.offsets_of(self.references_of_hypothesis)[:-1]
@@ -98,13 +108,26 @@ class Layout:
 class NgramPairs:
     """Every n-gram that a hypothesis shares with a reference, sorted by (gram, pair).
 
-    pair: [matches], see ``Layout.reference_pairs``.
+    pair: [matches], see ``Layout.reference_pairs``. first: [n-grams of hypotheses], where the
+    pairs of one n-gram in one hypothesis start.
     """
 
     gram: npt.NDArray[np.int32]
     pair: Ints
     hypothesis_count: npt.NDArray[np.int32]
     reference_count: npt.NDArray[np.int32]
+    first: Ints
+
+
+@dataclass(frozen=True)
+class NgramGroups:
+    """The entries of ``NgramCounts`` that are one n-gram in one example.
+
+    first: [groups], the first entry of each; sizes: [groups], how many entries it has.
+    """
+
+    first: Ints
+    sizes: Ints
 
 
 @dataclass(frozen=True)
@@ -118,6 +141,7 @@ class SegmentTokens:
     layout: Layout
     document_frequencies: DocumentFrequencies | None = None
     _counts: dict[int, list[NgramCounts]] = field(default_factory=dict, repr=False)
+    _groups: dict[int, NgramGroups] = field(default_factory=dict, repr=False)
     _pairs: dict[int, NgramPairs] = field(default_factory=dict, repr=False)
 
     def with_frequencies(self, frequencies: DocumentFrequencies) -> SegmentTokens:
@@ -130,7 +154,7 @@ class SegmentTokens:
         if order > most:
             self._counts.clear()
             self._counts[order] = count_ngrams(
-                self.track.ids, self.track.offsets, self.track.vocabulary_hashes, order
+                self.track.ids, self.track.lengths, self.track.vocabulary_hashes, order
             )
             most = order
         return self._counts[most][:order]
@@ -142,19 +166,27 @@ class SegmentTokens:
     def clipped_matches(self, order: int) -> Ints:
         """n-grams of every hypothesis that a reference holds, each at most as often as the
         reference that holds it most often: [hypotheses]."""
-        counts = self.ngrams(order)[order - 1]
-        hypothesis = self.layout.hypothesis_of_text[counts.text]
-        starts = self._group_starts(counts)
-        if not len(starts):
-            return np.zeros(len(self.layout.text_of_hypothesis), np.int64)
-        in_references = np.where(hypothesis < 0, counts.count, 0)
-        most = np.maximum.reduceat(in_references, starts)
-        most = np.repeat(most, np.diff(starts, append=len(counts.gram)))
-        own = hypothesis >= 0
-        clipped = np.minimum(counts.count[own], most[own])
+        pairs = self.pairs(order)
+        hypotheses = len(self.layout.text_of_hypothesis)
+        if not len(pairs.first):
+            return np.zeros(hypotheses, np.int64)
+        most = np.maximum.reduceat(pairs.reference_count, pairs.first)
+        clipped = np.minimum(pairs.hypothesis_count[pairs.first], most)
+        own = self.layout.hypothesis_of_pair[pairs.pair[pairs.first]]
         # Sums of integers far below 2**53 are exact in the float64 that bincount adds in.
-        sums = np.bincount(hypothesis[own], clipped, len(self.layout.text_of_hypothesis))
-        return sums.astype(np.int64)
+        return np.bincount(own, clipped, hypotheses).astype(np.int64)
+
+    def groups(self, order: int) -> NgramGroups:
+        """The entries of one n-gram in one example, references first."""
+        if order not in self._groups:
+            counts = self.ngrams(order)[order - 1]
+            example = self.layout.example_of_text[counts.text]
+            starts = np.ones(len(example), np.bool_)
+            np.not_equal(example[1:], example[:-1], out=starts[1:])
+            starts[1:] |= counts.gram[1:] != counts.gram[:-1]
+            first = np.flatnonzero(starts)
+            self._groups[order] = NgramGroups(first, ragged.sizes_of(first, len(example)))
+        return self._groups[order]
 
     def matched_references(self) -> Ints:
         """For every hypothesis the reference that shares most with it: [hypotheses].
@@ -183,31 +215,30 @@ class SegmentTokens:
     def pairs(self, order: int) -> NgramPairs:
         """The n-grams of one order that hypotheses share with references."""
         if order not in self._pairs:
-            self._pairs[order] = self._match(self.ngrams(order)[order - 1])
+            self._pairs[order] = self._match(order)
         return self._pairs[order]
 
-    def _group_starts(self, counts: NgramCounts) -> Ints:
-        """Where the entries of one n-gram in one example start."""
-        example = self.layout.example_of_text[counts.text]
-        starts = np.ones(len(example), np.bool_)
-        starts[1:] = (counts.gram[1:] != counts.gram[:-1]) | (example[1:] != example[:-1])
-        return np.flatnonzero(starts)
-
-    def _match(self, counts: NgramCounts) -> NgramPairs:
-        starts = self._group_starts(counts)
-        sizes = np.diff(starts, append=len(counts.gram))
-        hypothesis = self.layout.hypothesis_of_text[counts.text]
-        # References stand before hypotheses in a group, so they are its first entries.
-        references = ragged.segment_sum((hypothesis < 0).astype(np.int64), sizes)
-        group = ragged.list_index(sizes)
-        own = np.flatnonzero(hypothesis >= 0)
-        group = group[own]
+    def _match(self, order: int) -> NgramPairs:
+        counts, groups = self.ngrams(order)[order - 1], self.groups(order)
+        is_hypothesis = self.layout.is_hypothesis
+        # References stand first in a group: it has both kinds if its ends are of both kinds.
+        last = groups.first + groups.sizes - 1
+        both = ~is_hypothesis[counts.text[groups.first]]
+        both &= is_hypothesis[counts.text[last]]
+        sizes = groups.sizes[both]
+        entries = ragged.ranges(groups.first[both], sizes)
+        own = is_hypothesis[counts.text[entries]]
+        references = sizes - ragged.segment_sum(own.astype(np.int64), sizes)
+        group = ragged.list_index(sizes)[own]
         repeats = references[group]
-        other = ragged.ranges(starts[group], repeats)
-        own = np.repeat(own, repeats)
+        other = ragged.ranges(groups.first[both][group], repeats)
+        entries = entries[own]
+        hypothesis = self.layout.hypothesis_of_text[counts.text[entries]]
+        pair = np.repeat(self.layout.pair_base[hypothesis], repeats) + counts.text[other]
         return NgramPairs(
-            gram=counts.gram[own],
-            pair=self.layout.pair_base[hypothesis[own]] + counts.text[other],
-            hypothesis_count=counts.count[own],
+            gram=np.repeat(counts.gram[entries], repeats),
+            pair=pair,
+            hypothesis_count=np.repeat(counts.count[entries], repeats),
             reference_count=counts.count[other],
+            first=ragged.offsets_of(repeats)[:-1],
         )

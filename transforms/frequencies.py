@@ -204,8 +204,8 @@ class _Answer(beam.DoFn):  # type: ignore[misc]
 
 
 def _write_bucket(folder: str, bucket: int, table: frequencies.Table) -> dict[str, object]:
-    kept = table.counts >= 2
-    columns = [pa.array(table.hashes[kept]), pa.array(table.counts[kept])]
+    order = np.argsort(table.hashes)
+    columns = [pa.array(table.hashes[order]), pa.array(table.counts[order])]
     name = f"part-{bucket:05d}.parquet"
     written = files.write_parquet(
         files.join(folder, name), pa.table(columns, schema=tables.FREQUENCIES)

@@ -16,6 +16,7 @@ from scoring.metrics.base import FIXED_POINT, SEGMENTS, Floats, Ints
 from scoring.segments import SegmentTokens
 
 _LEAST_DOCUMENTS = 2
+_TABLE_SIZE = 4096
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,13 @@ class Cider:
 
 def inverse_frequencies(frequencies: npt.NDArray[Any], documents: int) -> Floats:
     """log(documents) - log(max(1, frequency)), rounded to 2**-40: [n-grams]."""
-    distinct, place = np.unique(frequencies, return_inverse=True)
-    table = math.log(documents) - exact.log(np.maximum(distinct, 1))
-    return exact.rounded(table)[place]
+    most = int(frequencies.max(initial=0))
+    table = _inverse(np.arange(min(most, _TABLE_SIZE - 1) + 1), documents)
+    weights: Floats = table[np.minimum(frequencies, len(table) - 1)]
+    large = np.flatnonzero(frequencies >= _TABLE_SIZE)  # few: an n-gram of most examples
+    weights[large] = _inverse(frequencies[large], documents)
+    return weights
+
+
+def _inverse(frequencies: npt.NDArray[Any], documents: int) -> Floats:
+    return exact.rounded(math.log(documents) - exact.log(np.maximum(frequencies, 1)))

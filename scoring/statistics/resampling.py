@@ -56,7 +56,7 @@ def weights(units: hashing.Hashes, constants: hashing.Hashes) -> npt.NDArray[np.
     above = np.empty(draws.shape, np.bool_)
     for threshold in _THRESHOLDS:
         np.greater_equal(draws, threshold, out=above)
-        result += above.view(np.uint8)
+        np.add(result, above.view(np.uint8), out=result)
     return result
 
 
@@ -74,11 +74,15 @@ def replicate_sums(
     Returns [groups, replicates, k]. Exact: products and sums are integers below 2**53.
     """
     constants = stream(seed, replicates)
-    sums = np.zeros((len(lengths), len(replicates), statistics.shape[1]), np.int64)
+    values = statistics.astype(np.float64).T
+    sums = np.zeros((len(lengths), statistics.shape[1], len(replicates)), np.int64)
+    drawn = np.empty((_UNITS_OF_A_TILE, len(replicates)))
     for group, rows in _tiles(statistics, lengths):
-        drawn = weights(units[rows], constants).astype(np.float64)
-        sums[group] += (drawn.T @ statistics[rows].astype(np.float64)).astype(np.int64)
-    return sums
+        part = drawn[: rows.stop - rows.start]
+        np.copyto(part, weights(units[rows], constants))
+        sums[group] += (values[:, rows] @ part).astype(np.int64)
+    by_replicate: Ints = sums.transpose(0, 2, 1)
+    return by_replicate
 
 
 def _tiles(statistics: npt.NDArray[Any], lengths: Ints) -> Iterator[tuple[int, slice]]:

@@ -9,10 +9,17 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from scoring import ragged
 
 Ints = npt.NDArray[np.int64]
+
+# All characters of str.isspace, for RE2 (whose own \\s knows only ASCII); or nothing at all.
+_BLANK_OR_EMPTY = (
+    r"[\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}"
+    r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]|^$"
+)
 
 
 @dataclass(frozen=True)
@@ -52,22 +59,57 @@ class Tokens:
 
         So a token never holds a blank and is never empty, whatever the tokenizer does.
         """
-        return self.split(str.split)
+        blank = pc.match_substring_regex(self.vocabulary, _BLANK_OR_EMPTY)
+        return self.split(blank, str.split)
 
-    def split(self, parts_of: Callable[[str], list[str]]) -> Tokens:
-        """Every token replaced by its parts: none, itself or several. Asked once a distinct one."""
-        words: list[str] = self.vocabulary.to_pylist()
-        parts = [parts_of(word) for word in words]
-        if all(len(p) == 1 and p[0] == word for p, word in zip(parts, words)):
+    def split(self, which: pa.Array, parts_of: Callable[[str], list[str]]) -> Tokens:
+        """Some tokens replaced by their parts: none, itself or several.
+
+        which: [distinct tokens] booleans; only these are asked, each once.
+        """
+        chosen = np.flatnonzero(which.to_numpy(zero_copy_only=False))
+        words: list[str] = self.vocabulary.take(pa.array(chosen)).to_pylist()
+        parts = {i: p for i, w in zip(chosen.tolist(), words) if (p := parts_of(w)) != [w]}
+        if not parts:
             return self
+        # Parts get new numbers after the old ones, unless the token is in the vocabulary.
+        new = list(dict.fromkeys(part for p in parts.values() for part in p))
+        known = pc.index_in(pa.array(new, pa.string()), value_set=self.vocabulary).to_pylist()
         numbers: dict[str, int] = {}
-        flat = [numbers.setdefault(part, len(numbers)) for p in parts for part in p]
-        counts = np.array([len(p) for p in parts], np.int64)
+        size = len(self.vocabulary)
+        for part, number in zip(new, known):
+            if number is None or number in parts:
+                number, size = size, size + 1
+            numbers[part] = number
+        counts = np.ones(len(self.vocabulary), np.int64)
+        counts[list(parts)] = [len(p) for p in parts.values()]
         starts = ragged.offsets_of(counts)[:-1]
+        flat = np.empty(int(counts.sum()), np.int32)
+        alone = np.ones(len(counts), np.bool_)
+        alone[list(parts)] = False
+        flat[starts[alone]] = np.flatnonzero(alone)
+        for i, p in parts.items():
+            flat[starts[i] : starts[i] + len(p)] = [numbers[part] for part in p]
+        added = pa.array([part for part in new if numbers[part] >= len(counts)], pa.string())
+        vocabulary = pa.concat_arrays([self.vocabulary, added])
         repeats = counts[self.ids]
-        ids = np.array(flat, np.int32)[ragged.ranges(starts[self.ids], repeats)]
-        vocabulary = pa.array(list(numbers), pa.string())
-        return Tokens(vocabulary, ids, ragged.segment_sum(repeats, self.lengths))
+        if repeats.max(initial=0) <= 1:
+            kept = self.ids[repeats > 0]
+            ids = flat[starts[kept]]
+        else:
+            ids = flat[ragged.ranges(starts[self.ids], repeats)]
+        return Tokens(vocabulary, ids, ragged.segment_sum(repeats, self.lengths)).compact()
+
+    def compact(self) -> Tokens:
+        """The same texts over the tokens that they use: a vocabulary without the unused ones."""
+        used = np.zeros(len(self.vocabulary), np.bool_)
+        used[self.ids] = True
+        kept = np.flatnonzero(used)
+        if len(kept) == len(used):
+            return self
+        number = np.zeros(len(used), np.int32)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
+        return Tokens(self.vocabulary.take(pa.array(kept)), number[self.ids], self.lengths)
 
 
 class Tokenizer(Protocol):

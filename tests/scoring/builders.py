@@ -30,6 +30,7 @@ class Example:
 def texts(alphabet: str = "abc", longest: int = 9) -> st.SearchStrategy[str]:
     """Texts over few tokens, so that n-grams repeat; some empty, some of blanks only."""
     words = st.lists(st.sampled_from(list(alphabet)), max_size=longest)
+    words |= st.lists(st.sampled_from("abcdefghijkl"), max_size=longest)
     blanks = st.sampled_from([" ", "  ", "\u3000", "\t", "\u2028"])
     cut = st.builds(lambda tokens, blank: blank.join(tokens), words, blanks)
     return cut | st.sampled_from(["", " ", "\u3000 \n", "a"])

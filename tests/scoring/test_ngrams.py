@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from unittest import mock
 
@@ -10,7 +11,7 @@ import slow_scores
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring import hashing, ngrams, ragged
+from scoring import hashing, ngrams
 
 VOCABULARY = np.sort(hashing.mix(np.arange(1, 7, dtype=np.uint64)))
 
@@ -19,8 +20,8 @@ BATCHES = st.lists(st.lists(st.integers(0, len(VOCABULARY) - 1), max_size=9), ma
 
 def count(texts: list[list[int]], order: int) -> list[ngrams.NgramCounts]:
     ids = np.array([i for text in texts for i in text], np.uint8)
-    offsets = ragged.offsets_of(np.array([len(text) for text in texts], np.int64))
-    return ngrams.count_ngrams(ids, offsets, VOCABULARY, order)
+    lengths = np.array([len(text) for text in texts], np.int64)
+    return ngrams.count_ngrams(ids, lengths, VOCABULARY, order)
 
 
 def hash_of(gram: tuple[int, ...]) -> int:
@@ -64,6 +65,20 @@ def test_the_key_holds_exactly_what_fits_in_it() -> None:
             for one, other in zip(expected, count(texts, 4)):
                 assert one.gram.tolist() == other.gram.tolist()
                 assert one.hashes.tolist() == other.hashes.tolist()
+
+
+def test_keys_that_would_pass_63_bits_are_sorted_otherwise() -> None:
+    rng = np.random.default_rng(4)
+    prefix = np.sort(rng.integers(0, 2**28, 500).astype(np.int32))
+    prefix[100:400] = prefix[100]  # many n-grams with one beginning
+    last = rng.integers(0, 3, 500).astype(np.int32) * np.int32(2**29)
+    positions = rng.permutation(500)
+    positions[np.argmax(positions)] = 2**20
+    ordered, starts = ngrams._sort(prefix, last, positions, 2**31 - 1)
+    grams = sorted(zip(prefix.tolist(), last.tolist(), positions.tolist()))
+    assert ordered.tolist() == [position for _, _, position in grams]
+    changes = [a[:2] != b[:2] for a, b in itertools.pairwise(grams)]
+    assert starts.tolist() == [True, *changes]
 
 
 def test_the_hash_of_an_ngram_does_not_depend_on_the_batch() -> None:

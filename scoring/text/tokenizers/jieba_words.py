@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from scoring import hashing, ragged
+from scoring import hashing
 from scoring.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     import rjieba
 
 # One call for many texts halves the time of a call for each.
-_CHARACTERS_OF_A_CALL = 50_000
+_BYTES_OF_A_CALL = 50_000
 
-# jieba takes these for parts of a word only where its dictionary says so; rjieba always.
-_CONNECTED = re.compile(r"[a-zA-Z0-9+#&._%\-]*[-_.&#+%][a-zA-Z0-9+#&._%\-]*", re.ASCII)
+# jieba takes such a run for one word only where its dictionary says so; rjieba always.
+_CONNECTED = r"^[a-zA-Z0-9+#&._%\-]*[-_.&#+%][a-zA-Z0-9+#&._%\-]*$"
 _JIEBA_PARTS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)", re.ASCII)
 
 # Ideographs that jieba does not count as Chinese (it ends at U+9FD5) but rjieba does.
-_OTHER_HAN = re.compile("[\u3400-\u4dbf\u9fd6-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_OTHER_HAN = r"[\x{3400}-\x{4dbf}\x{9fd6}-\x{9fff}\x{f900}-\x{faff}\x{20000}-\x{3ffff}]"
 
 
 class JiebaTokenizer:
@@ -43,18 +44,15 @@ class JiebaTokenizer:
         return {}  # the engines cannot be pickled and are built where they are used
 
     def tokenize(self, texts: pa.Array) -> Tokens:
-        strings: list[str] = texts.to_pylist()
-        rare = [i for i, text in enumerate(strings) if _OTHER_HAN.search(text)]
-        if not rare:
+        other = pc.match_substring_regex(texts, _OTHER_HAN).to_numpy(zero_copy_only=False)
+        if not other.any():
             return self._fast(texts)
-        slow = [list(self._jieba.cut(strings[i])) for i in rare]
-        for i in rare:
-            strings[i] = ""
-        tokens = self._fast(pa.array(strings, pa.string())).to_lists()
-        for i, cut in zip(rare, slow):
-            tokens[i] = cut
-        lengths = np.array([len(t) for t in tokens], np.int64)
-        return Tokens.from_flat([t for cut in tokens for t in cut], lengths)
+        rare = np.flatnonzero(other).tolist()
+        lists = self._fast(pc.if_else(pa.array(other), "", texts)).to_lists()
+        for i, text in zip(rare, texts.take(pa.array(rare)).to_pylist()):
+            lists[i] = list(self._jieba.cut(text))
+        lengths = np.array([len(tokens) for tokens in lists], np.int64)
+        return Tokens.from_flat([token for tokens in lists for token in tokens], lengths)
 
     @cached_property
     def _rjieba(self) -> rjieba.Jieba:
@@ -73,43 +71,38 @@ class JiebaTokenizer:
         return tokenizer
 
     def _fast(self, texts: pa.Array) -> Tokens:
-        flat: list[str] = []
-        for joined in _calls(texts):
-            flat += self._rjieba.cut(joined, True)
-            flat.append("\n")
-        encoded = pa.array(flat, pa.string()).dictionary_encode()
+        cut = self._rjieba.cut
+        encoded = pa.chunked_array(
+            [pa.array(cut(joined, True), pa.string()) for joined in _calls(texts)], pa.string()
+        )
+        encoded = encoded.dictionary_encode().combine_chunks()
         ids = encoded.indices.to_numpy()
-        newline = encoded.dictionary.index("\n").as_py()
+        words = encoded.dictionary
+        newline = words.index("\n").as_py()
         ends = np.flatnonzero(ids == newline)
         lengths = np.diff(ends, prepend=-1) - 1
-        words = encoded.dictionary
-        return Tokens(words, ids[ids != newline], lengths).split(self._repair)
+        tokens = Tokens(words, ids[ids != newline], lengths)
+        return tokens.split(pc.match_substring_regex(words, _CONNECTED), self._repair)
 
     def _repair(self, token: str) -> list[str]:
-        if len(token) > 1 and _CONNECTED.fullmatch(token) and not self._rjieba.has_word(token):
-            return [part for part in _JIEBA_PARTS.split(token) if part]
-        return [token]
+        if len(token) == 1 or self._rjieba.has_word(token):
+            return [token]
+        return [part for part in _JIEBA_PARTS.split(token) if part]
 
 
 def _calls(texts: pa.Array) -> list[str]:
-    """The texts joined by newlines, in strings of bounded length; inner newlines become blanks."""
-    data, offsets = hashing.utf8_of(texts)
+    """Every text and a newline, in strings of bounded length; inner newlines become blanks."""
+    for line_end in "\n\r":
+        if pc.any(pc.match_substring(texts, line_end)).as_py():
+            texts = pc.replace_substring(texts, line_end, " ")
+    _, offsets = hashing.utf8_of(texts)
     joined = []
     start = 0
     while start < len(texts):
-        stop = int(np.searchsorted(offsets, offsets[start] + _CHARACTERS_OF_A_CALL, "left"))
+        stop = int(np.searchsorted(offsets, offsets[start] + _BYTES_OF_A_CALL, "left"))
         stop = min(max(stop, start + 1), len(texts))
-        joined.append(_joined(data, offsets[start : stop + 1]))
+        part = texts.slice(start, stop - start)
+        as_list = pa.ListArray.from_arrays(pa.array([0, len(part)], pa.int32()), part)
+        joined.append(pc.binary_join(as_list, pa.scalar("\n", part.type))[0].as_py() + "\n")
         start = stop
     return joined
-
-
-def _joined(data: Any, offsets: Any) -> str:
-    lengths = np.diff(offsets)
-    part = data[offsets[0] : offsets[-1]]
-    result = np.full(len(part) + len(lengths) - 1, ord("\n"), np.uint8)
-    breaks = (part == ord("\n")) | (part == ord("\r"))
-    if breaks.any():
-        part = np.where(breaks, np.uint8(ord(" ")), part)
-    result[ragged.ranges(ragged.offsets_of(lengths + 1)[:-1], lengths)] = part
-    return result.tobytes().decode("utf-8")

@@ -6,15 +6,15 @@ import builders
 import numpy as np
 import pytest
 import slow_scores
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring import Bleu
 
-SMOOTHINGS = st.sampled_from(
-    [("exp", None), ("none", None), ("floor", None), ("floor", 0.3), ("floor", 0.0)]
-    + [("add-k", None), ("add-k", 0.5), ("add-k", 0.0)]
-)
+SMOOTHINGS: list[tuple[str, float | None]] = [
+    *[("exp", None), ("none", None), ("floor", None), ("floor", 0.3), ("floor", 0.0)],
+    *[("add-k", None), ("add-k", 0.5), ("add-k", 0.0)],
+]
 
 
 def weights() -> st.SearchStrategy[tuple[float, ...]]:
@@ -49,11 +49,13 @@ def test_segment_statistics_equal_the_slow_version(
     assert statistics.tolist() == expected
 
 
-@given(builders.examples(), weights(), SMOOTHINGS, st.booleans())
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@settings(max_examples=50)
+@given(corpus=builders.examples(), order_weights=weights(), effective_order=st.booleans())
 def test_corpus_and_segment_scores_equal_the_slow_version(
+    smoothing: tuple[str, float | None],
     corpus: list[builders.Example],
     order_weights: tuple[float, ...],
-    smoothing: tuple[str, float | None],
     effective_order: bool,
 ) -> None:
     metric = Bleu(order_weights, smoothing[0], smoothing[1], effective_order)
@@ -68,6 +70,31 @@ def test_corpus_and_segment_scores_equal_the_slow_version(
         assert score == pytest.approx(expected, rel=1e-9, abs=0)
     else:
         assert np.isnan(score)
+
+
+@st.composite
+def any_counts(draw: st.DrawFn, order: int) -> slow_scores.BleuCounts:
+    """Counts as a corpus may have them: fewer n-grams by order, any of them matched or none."""
+    totals = sorted(draw(st.lists(st.integers(0, 300), min_size=order, max_size=order)))[::-1]
+    matches = [draw(st.sampled_from([0, 1, t // 2, t])) if t else 0 for t in totals]
+    length = totals[0]
+    reference = draw(st.integers(0, 400))
+    return slow_scores.BleuCounts(length, reference, tuple(matches), tuple(totals))
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@given(data=st.data(), order_weights=weights(), effective_order=st.booleans())
+def test_scores_of_any_counts_equal_the_slow_version(
+    smoothing: tuple[str, float | None],
+    data: st.DataObject,
+    order_weights: tuple[float, ...],
+    effective_order: bool,
+) -> None:
+    metric = Bleu(order_weights, smoothing[0], smoothing[1], effective_order)
+    counts = data.draw(any_counts(metric.order))
+    sums = np.array([1, *counts.row()])
+    expected = slow_bleu(counts, metric, effective_order)
+    assert float(metric.score(sums)) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 @given(builders.examples(), st.integers(1, 5))
@@ -120,6 +147,9 @@ def test_a_perfect_score_is_never_above_1() -> None:
         grams = [length - n for n in range(4)]
         sums = np.array([1, length, length, *grams, *grams])
         assert float(Bleu().score(sums)) == 1.0
+    # A floor above 1 would lift a precision above 1.
+    above = Bleu((1.0 / 3,) * 3, "floor", 5.0)
+    assert float(above.score(np.array([1, 3, 3, 3, 2, 0, 3, 2, 1]))) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,16 @@ def test_a_weight_is_read_off_the_16_bit_lanes_of_one_hash() -> None:
         assert row == expected
 
 
+def test_every_draw_gives_the_weight_of_its_place_among_the_counts() -> None:
+    constants = resampling.stream(SEED, range(400))
+    draws = hashing.mix(DUCKS[:, None] + constants[None, :]).view(np.uint16)
+    bounds = np.cumsum(resampling.POISSON_COUNTS)
+    assert np.isin(bounds[:5], draws).all()  # the edges are among them
+    assert np.isin(bounds[:5] - 1, draws).all()
+    expected = np.searchsorted(bounds, draws, side="right")
+    assert np.array_equal(resampling.weights(DUCKS, constants), expected)
+
+
 def test_the_counts_of_draws_have_mean_and_variance_of_exactly_1() -> None:
     counts = resampling.POISSON_COUNTS
     assert sum(counts) == 2**16

@@ -51,23 +51,45 @@ def test_without_blanks_cuts_every_token_as_str_split_does(lists: list[list[str]
 def test_split_replaces_every_token_by_its_parts(
     lists: list[list[str]], parts: dict[str, list[str]]
 ) -> None:
-    result = from_lists(lists).split(lambda token: parts.get(token, [token]))
+    tokens = from_lists(lists)
+    which = pa.array([word in parts for word in tokens.vocabulary.to_pylist()], pa.bool_())
+    result = tokens.split(which, parts.__getitem__)
     expected = [[p for t in tokens for p in parts.get(t, [t])] for tokens in lists]
     assert result.to_lists() == expected
+    words = result.vocabulary.to_pylist()
+    assert len(words) == len(set(words))
 
 
-def test_split_asks_once_for_a_distinct_token() -> None:
+def test_split_asks_once_for_a_distinct_token_and_for_no_other() -> None:
     asked: list[str] = []
 
     def parts_of(token: str) -> list[str]:
         asked.append(token)
         return [token, token]
 
-    assert from_lists([["a", "b", "a"], ["a"]]).split(parts_of).to_lists() == [
-        ["a", "a", "b", "b", "a", "a"],
-        ["a", "a"],
-    ]
-    assert sorted(asked) == ["a", "b"]
+    tokens = from_lists([["a", "b", "a"], ["a"]])
+    result = tokens.split(pa.array([True, False]), parts_of)
+    assert result.to_lists() == [["a", "a", "b", "a", "a"], ["a", "a"]]
+    assert asked == ["a"]
+
+
+def test_blanks_are_exactly_those_of_str_isspace() -> None:
+    points = [chr(p) for p in range(0x110000) if not 0xD800 <= p < 0xE000]
+    tokens = Tokens.from_flat([f"x{c}y" for c in points], np.ones(len(points), np.int64))
+    cut = tokens.without_blanks().lengths == 2
+    assert [c for c, two in zip(points, cut.tolist()) if two] == [c for c in points if c.isspace()]
+
+
+@given(LISTS.filter(bool), st.data())
+def test_compact_keeps_the_texts_and_drops_unused_tokens(
+    lists: list[list[str]], data: st.DataObject
+) -> None:
+    chosen = data.draw(st.lists(st.integers(0, len(lists) - 1), max_size=3))
+    compact = from_lists(lists).take(np.array(chosen, np.int64)).compact()
+    kept = [lists[i] for i in chosen]
+    assert compact.to_lists() == kept
+    words = compact.vocabulary.to_pylist()
+    assert sorted(words) == sorted({token for tokens in kept for token in tokens})
 
 
 @given(st.lists(st.sampled_from(["a b", "b a a", "", " ", "量 尺", "a b"]), max_size=8))

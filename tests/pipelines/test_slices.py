@@ -1,0 +1,256 @@
+"""Slices, saved tables of document frequencies, and units that are resampled together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import harness
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+DOMAINS = ("coffee", "weather")
+METRICS = ("bleu", "cider_d")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[harness.Output, Path]:
+    """The example sliced by domain, in three partitions, and its saved document frequencies."""
+    folder = tmp_path_factory.mktemp("saved")
+    flags = (*harness.BASE_FLAGS, "--partitions", 3, "--save_document_frequencies")
+    ran = harness.run(harness.CHAT_INPUTS, folder / "out", *flags, folder / "table")
+    return ran.fine(), folder / "table"
+
+
+def of_domain(folder: Path, domain: str) -> harness.Inputs:
+    """The example's rows of one domain alone."""
+    references = harness.read_folder(harness.CHAT_INPUTS.references)
+    chosen = references.filter(pc.equal(references.column("domain"), domain))
+    hypotheses = harness.read_folder(harness.CHAT_INPUTS.hypotheses)
+    ids = chosen.column("example_id").combine_chunks()
+    kept = hypotheses.filter(pc.is_in(hypotheses.column("example_id"), value_set=ids))
+    assert 0 < len(chosen) < len(references)
+    return harness.write_inputs(folder, kept, chosen)
+
+
+def without(row: dict[str, object], *names: str) -> str:
+    return repr({name: value for name, value in row.items() if name not in names})
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_slice_equals_a_run_on_its_examples_alone(
+    saved: tuple[harness.Output, Path], tmp_path: Path, domain: str
+) -> None:
+    whole, table = saved
+    alone = harness.run(
+        of_domain(tmp_path / "in", domain),
+        tmp_path / "out",
+        *("--bootstrap", 300, "--document_frequencies", table),
+    ).fine()
+    for system in ("beam", "greedy", "sampling"):
+        for metric in METRICS:
+            part = whole.score(system, metric, "domain", domain)
+            own = alone.score(system, metric)
+            place = ("run_id", "slice", "slice_value")
+            assert part["ci_low"] < part["value"] < part["ci_high"]
+            assert without(part, *place) == without(own, *place)
+    replicates = whole.replicates
+    chosen = replicates.filter(pc.equal(replicates.column("slice_value"), domain))
+    for name in ("system", "metric", "replicate", "value"):
+        assert chosen.column(name).to_pylist() == alone.replicates.column(name).to_pylist()
+
+
+def test_without_the_saved_table_cider_d_of_a_part_is_another(
+    saved: tuple[harness.Output, Path], tmp_path: Path
+) -> None:
+    # So that the test above shows that the table is used.
+    inputs = of_domain(tmp_path / "in", DOMAINS[0])
+    alone = harness.run(inputs, tmp_path / "out", "--bootstrap", 0).fine()
+    part = saved[0].score("beam", "cider_d", "domain", DOMAINS[0])
+    own = alone.score("beam", "cider_d")
+    assert abs(part["value"] - own["value"]) > 0.01
+    assert part["signature"] != own["signature"]
+
+
+def test_a_run_by_its_own_saved_table_gives_the_same_bytes(
+    saved: tuple[harness.Output, Path], tmp_path: Path
+) -> None:
+    flags = (*harness.BASE_FLAGS, "--document_frequencies", saved[1], "--partitions", 2)
+    again = harness.run(harness.CHAT_INPUTS, tmp_path / "out", *flags).fine()
+    harness.check_same_bytes(saved[0], again)
+
+
+def test_slices_of_one_column_add_up_to_the_whole(saved: tuple[harness.Output, Path]) -> None:
+    rows = [row for row in saved[0].scores if row["metric"] == "bleu"]
+    for name in ("examples", "segments"):
+        whole = {row["system"]: row[name] for row in rows if row["slice"] == "overall"}
+        parts = dict.fromkeys(whole, 0)
+        for row in rows:
+            if row["slice"] == "domain":
+                parts[row["system"]] += row[name]
+        assert parts == whole
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--tokenizer", "char"), ["text recipe", "raw/jieba-0.42", "raw/char"]),
+        ((), ["order", "is 3", "is 4"]),
+        ((), ["hash", "other-hash", "liangchi-hash-1"]),
+    ],
+    ids=["tokenizer", "order", "hash"],
+)
+def test_a_table_made_in_another_way_is_refused_and_the_difference_said(
+    saved: tuple[harness.Output, Path],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    flags: tuple[str, ...],
+    says: list[str],
+) -> None:
+    content = json.loads((saved[1] / "table.json").read_text(encoding="utf-8"))
+    if "order" in request.node.callspec.id:
+        content["order"] = 3
+    if "hash" in request.node.callspec.id:
+        content["hash"] = "other-hash"
+    table = tmp_path / "table"
+    table.mkdir()
+    (table / "table.json").write_text(json.dumps(content), encoding="utf-8")
+    ran = harness.run(
+        harness.CHAT_INPUTS, tmp_path / "out", "--document_frequencies", table, *flags
+    )
+    message = ran.refused()
+    assert str(table) in message
+    assert all(part in message for part in says)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_is_no_table_is_refused(tmp_path: Path) -> None:
+    flags = ("--document_frequencies", tmp_path / "nothing")
+    message = harness.run(harness.CHAT_INPUTS, tmp_path / "out", *flags).refused()
+    assert "--save_document_frequencies" in message
+
+
+def test_a_saved_table_holds_the_documents_and_the_n_grams_of_two_or_more(
+    saved: tuple[harness.Output, Path],
+) -> None:
+    content = json.loads((saved[1] / "table.json").read_text(encoding="utf-8"))
+    assert (content["documents"], content["order"]) == (240, 4)
+    rows = pa.concat_tables([harness.read_parquet(saved[1] / name) for name in content["parts"]])
+    frequencies = rows.column("frequency").to_numpy()
+    assert frequencies.min() == 2
+    assert frequencies.max() <= 240
+    assert len(np.unique(rows.column("hash").to_numpy())) == len(rows) > 100
+
+
+def test_units_are_the_distinct_values_and_may_span_partitions(tmp_path: Path) -> None:
+    flags = ("--resample_by", "domain", "--bootstrap", 200)
+    one, five = (
+        harness.run(
+            harness.CHAT_INPUTS, tmp_path / str(n), *flags, "--partitions", n
+        ).fine()
+        for n in (1, 5)
+    )
+    harness.check_same_bytes(one, five)
+    assert {row["units"] for row in five.scores} == {20}
+    assert {row["examples"] for row in five.scores} == {240}
+    assert "unit=domain" in five.scores[0]["signature"]
+    assert len(set(five.segments.column("unit").to_pylist())) == 20
+    # Resampled apart, the same examples give other intervals.
+    apart = harness.run(harness.CHAT_INPUTS, tmp_path / "apart", "--bootstrap", 200).fine()
+    for whole, alone in zip(one.scores, apart.scores, strict=True):
+        assert whole["value"] == alone["value"]
+        assert whole["ci_low"] != alone["ci_low"]
+
+
+def test_rows_of_one_unit_move_together(tmp_path: Path) -> None:
+    # Twelve units, each ten times the same example: its interval is that of the twelve alone.
+    texts = [("a b c d e f g h"[: 2 * i + 1], "a b c d x f g h") for i in range(1, 8)]
+    texts += [("a b c d e", "a b c e d"), ("b c d e f", "b c d e f"), ("x", "a"), ("", "a b c d")]
+    texts += [("a b c d e f g", "a b c d e f g")]
+    assert len(texts) == 12
+    for copies in (1, 10):
+        rows = [(f"{i}/{k}", i) for i in range(12) for k in range(copies)]
+        inputs = harness.write_inputs(
+            tmp_path / f"in{copies}",
+            harness.hypotheses_table([(name, "s", 0, texts[i][0]) for name, i in rows]),
+            harness.references_table(
+                [(name, [texts[i][1]]) for name, i in rows], document=[f"d{i}" for _, i in rows]
+            ),
+        )
+        flags = ("--tokenizer", "none", "--metrics", "bleu", "--bootstrap", 100, "--partitions", 3)
+        harness.run(
+            inputs, tmp_path / f"out{copies}", *flags, "--resample_by", "document"
+        ).fine()
+    once, often = (harness.Output(tmp_path / f"out{n}").score("s", "bleu") for n in (1, 10))
+    assert (once["examples"], often["examples"]) == (12, 120)
+    assert once["units"] == often["units"] == 12
+    assert once["ci_low"] < once["value"] < once["ci_high"]
+    for name in ("value", "ci_low", "ci_high"):
+        assert often[name] == pytest.approx(once[name], rel=1e-12)
+
+
+@pytest.mark.parametrize("units", [9, 10])
+def test_fewer_than_ten_units_have_no_interval_and_the_reason_is_given(
+    tmp_path: Path, units: int
+) -> None:
+    names = [f"e{i}" for i in range(40)]
+    inputs = harness.write_inputs(
+        tmp_path / "in",
+        harness.hypotheses_table([(n, "s", 0, f"a b c d {i % 3}") for i, n in enumerate(names)]),
+        harness.references_table(
+            [(n, ["a b c d 1"]) for n in names], document=[i % units for i in range(40)]
+        ),
+    )
+    flags = ("--resample_by", "document", "--tokenizer", "none", "--bootstrap", 40)
+    row = harness.run(inputs, tmp_path / "out", *flags).fine().score("s", "bleu")
+    assert (row["units"], row["examples"]) == (units, 40)
+    assert row["value"] > 0
+    if units < 10:
+        assert row["ci_low"] is None
+        assert row["ci_high"] is None
+        assert "too few units (9 < 10)" in row["note"]
+    else:
+        assert row["ci_low"] < row["value"] < row["ci_high"]
+        assert "few units (10)" in row["note"]
+
+
+def test_values_of_a_slice_that_are_null_or_numbers_have_a_name(tmp_path: Path) -> None:
+    names = ["e0", "e1", "e2", "e3"]
+    inputs = harness.write_inputs(
+        tmp_path / "in",
+        harness.hypotheses_table([(n, "s", 0, "a b") for n in names]),
+        harness.references_table(
+            [(n, ["a b"]) for n in names], year=[2024, 2025, None, 2025], fine=[True, False, None, True]
+        ),
+    )
+    flags = ("--slices", "year", "fine", "--metrics", "bleu", "--bootstrap", 0)
+    output = harness.run(inputs, tmp_path / "out", *flags, "--tokenizer", "none").fine()
+    found = {(row["slice"], row["slice_value"]): row["examples"] for row in output.scores}
+    assert found == {
+        ("overall", ""): 4,
+        ("year", "2024"): 1,
+        ("year", "2025"): 2,
+        ("year", "unknown"): 1,
+        ("fine", "true"): 2,
+        ("fine", "false"): 1,
+        ("fine", "unknown"): 1,
+    }
+    assert output.segments.column("slice_year").to_pylist() == ["2024", "2025", "unknown", "2025"]
+
+
+@pytest.mark.parametrize("column", ["file", "row", "system", "text", "sample", "unit", "slice x"])
+def test_a_column_of_any_name_can_be_sliced_on_and_resampled_by(
+    tmp_path: Path, column: str
+) -> None:
+    inputs = harness.write_inputs(
+        tmp_path / "in",
+        harness.hypotheses_table([("e0", "s", 0, "a b"), ("e1", "s", 0, "a b")]),
+        harness.references_table([("e0", ["a b"]), ("e1", ["a b"])], **{column: ["u", "v"]}),
+    )
+    flags = ("--slices", column, "--resample_by", column, "--bootstrap", 4, "--tokenizer", "none")
+    output = harness.run(inputs, tmp_path / "out", *flags).fine()
+    values = [row["slice_value"] for row in output.scores if row["metric"] == "bleu"]
+    assert values == ["", "u", "v"]
+    assert output.score("s", "bleu", column, "v")["units"] == 1
