@@ -31,7 +31,6 @@ from scoring.evaluation import StatisticsLayout, document_requests, finish
 from scoring.joining import Examples, Joined, join
 from scoring.metrics.bleu import Bleu
 from scoring.metrics.cider import Cider
-from scoring.ngrams import count_ngrams
 from scoring.segments import Layout, SegmentTokens, TokenTrack
 from scoring.statistics import resampling
 from scoring.text.recipe import TextRecipe, token_track
@@ -85,14 +84,11 @@ class Batch:
     statistics: Any  # [examples, systems, k]
     segments: Any  # [hypotheses, k]
 
-    def tokens(self, with_ngrams: bool) -> SegmentTokens:
-        """The batch as a metric sees it, nothing cached but what is asked for."""
+    def tokens(self) -> SegmentTokens:
+        """The batch as a metric sees it, nothing counted yet."""
         old = self.joined.examples.layout
         layout = Layout(old.references, old.hypotheses)
-        tokens = SegmentTokens(self.words, layout, self.frequencies)
-        if with_ngrams:
-            tokens.ngrams(ORDER)
-        return tokens
+        return SegmentTokens(self.words, layout, self.frequencies)
 
 
 class Stages:
@@ -144,10 +140,20 @@ class Stages:
         replicates = range(REPLICATES)
         whole = np.array([n])
 
-        def of_tokens(function: Callable[[SegmentTokens], object]) -> Callable[[], Any]:
+        # In the order of the job: each finds what those before it have counted, kept by the tokens.
+        of_tokens: dict[str, Callable[[SegmentTokens], object]] = {
+            "ngrams, orders 1-4": lambda tokens: tokens.ngrams(ORDER),
+            "document_requests": lambda tokens: document_requests(tokens, ORDER, 1),
+            "Bleu.segment_statistics": Bleu().segment_statistics,
+            "Cider.segment_statistics": Cider(order=ORDER).segment_statistics,
+        }
+
+        def in_order(name: str) -> Callable[[], Callable[[], object]]:
             def prepare() -> Callable[[], object]:
-                tokens = batch.tokens(with_ngrams=True)
-                return lambda: function(tokens)
+                tokens = batch.tokens()
+                for before in list(of_tokens)[: list(of_tokens).index(name)]:
+                    of_tokens[before](tokens)
+                return lambda: of_tokens[name](tokens)
 
             return prepare
 
@@ -167,18 +173,11 @@ class Stages:
             "hash_strings, all texts": plain(lambda: hashing.hash_strings(batch.joined.texts)),
             "token_track, jieba": plain(lambda: token_track(batch.joined.texts, self.jieba)),
             "token_track, char": plain(lambda: token_track(batch.joined.texts, self.char)),
-            "count_ngrams, orders 1-4": plain(
-                lambda: count_ngrams(
-                    batch.words.ids, batch.words.offsets, batch.words.vocabulary_hashes, ORDER
-                )
-            ),
-            "Bleu.segment_statistics": of_tokens(Bleu().segment_statistics),
-            "document_requests": of_tokens(lambda tokens: document_requests(tokens, ORDER, 1)),
+            **{name: in_order(name) for name in of_tokens},
             "document_frequencies.answer": plain(
                 lambda: document_frequencies.answer(list(batch.requests.requests))
             ),
             "Buckets.frequencies": plain(lambda: batch.requests.frequencies(n, batch.answers)),
-            "Cider.segment_statistics": of_tokens(Cider(order=ORDER).segment_statistics),
             "per_example": plain(lambda: self.layout.per_example(batch.segments, examples)),
             "replicate_sums, 1,000": plain(
                 lambda: resampling.replicate_sums(examples.units, flat, whole, SEED, replicates)

@@ -8,9 +8,9 @@ part; tables travel as Arrow IPC with LZ4.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import apache_beam as beam
@@ -23,59 +23,111 @@ _ALIGNMENT = 8
 _IPC = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
 
-@dataclass(frozen=True)
 class Packet:
-    """kind: what it is, one of the words in transforms/; meta: numbers and names, as JSON."""
+    """kind: what it is, one of the words in transforms/; meta: numbers and names, as JSON.
 
-    kind: str
-    meta: dict[str, Any] = field(default_factory=dict)
-    arrays: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
-    tables: dict[str, pa.Table] = field(default_factory=dict)
+    Immutable. One that was decoded keeps its bytes, reads them when it is asked for something and
+    hands them out again when it is encoded: a runner that only passes packets on, as every
+    GroupByKey of the local runner does, neither parses nor compresses anything.
+    """
+
+    __slots__ = ("_arrays", "_data", "_kind", "_meta", "_tables")
+
+    def __init__(
+        self,
+        kind: str,
+        meta: dict[str, Any] | None = None,
+        arrays: dict[str, npt.NDArray[Any]] | None = None,
+        tables: dict[str, pa.Table] | None = None,
+    ) -> None:
+        self._kind: str | None = kind
+        self._meta = meta or {}
+        self._arrays = arrays or {}
+        self._tables = tables or {}
+        self._data: bytes | None = None
+
+    @property
+    def kind(self) -> str:
+        return self._read()
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        self._read()
+        return self._meta
+
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        self._read()
+        return self._arrays
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        self._read()
+        return self._tables
+
+    def __repr__(self) -> str:
+        shapes = {name: (a.dtype.str, a.shape) for name, a in self.arrays.items()}
+        return f"Packet({self.kind!r}, {self.meta!r}, {shapes}, {list(self.tables)})"
 
     def encode(self) -> bytes:
         """The packet as bytes."""
-        arrays = {name: np.ascontiguousarray(a) for name, a in self.arrays.items()}
-        tables = {name: _to_ipc(table) for name, table in self.tables.items()}
+        if self._data is not None:
+            return self._data
+        arrays = {name: np.ascontiguousarray(a) for name, a in self._arrays.items()}
+        tables = {name: _to_ipc(table) for name, table in self._tables.items()}
         header = json.dumps(
             [
-                self.kind,
-                self.meta,
+                self._kind,
+                self._meta,
                 [[name, a.dtype.str, a.shape] for name, a in arrays.items()],
-                [[name, len(data)] for name, data in tables.items()],
+                [[name, data.size] for name, data in tables.items()],
             ],
             separators=(",", ":"),
         ).encode()
         parts: list[Any] = [_HEADER.pack(len(header)), header]
         size = _HEADER.size + len(header)
-        for data in [*(a.data for a in arrays.values()), *tables.values()]:
+        blobs = [*((a.data, a.nbytes) for a in arrays.values())]
+        blobs += [(data, data.size) for data in tables.values()]
+        for data, length in blobs:
             padding = -size % _ALIGNMENT
             parts += [bytes(padding), data]
-            size += padding + data.nbytes if isinstance(data, memoryview) else padding + len(data)
+            size += padding + length
         return b"".join(parts)
 
     @classmethod
     def decode(cls, data: bytes) -> Packet:
         """The packet of these bytes; its arrays and tables are views of them."""
+        packet = cls("")
+        packet._kind, packet._data = None, data
+        return packet
+
+    def _read(self) -> str:
+        if self._kind is not None:
+            return self._kind
+        data = self._data
+        assert data is not None
         (length,) = _HEADER.unpack_from(data)
         start = _HEADER.size + length
-        kind, meta, array_parts, table_parts = json.loads(data[_HEADER.size : start])
-        arrays = {}
+        kind, self._meta, array_parts, table_parts = json.loads(data[_HEADER.size : start])
         for name, dtype, shape in array_parts:
             start += -start % _ALIGNMENT
-            array = np.frombuffer(data, dtype, int(np.prod(shape, dtype=np.int64)), start)
-            arrays[name] = array.reshape(shape)
+            array = np.frombuffer(data, dtype, math.prod(shape), start)
+            self._arrays[name] = array.reshape(shape)
             start += array.nbytes
-        tables = {}
         for name, size in table_parts:
             start += -start % _ALIGNMENT
-            tables[name] = pa.ipc.open_stream(pa.py_buffer(data)[start : start + size]).read_all()
+            part = pa.py_buffer(data)[start : start + size]
+            self._tables[name] = pa.ipc.open_stream(part).read_all()
             start += size
-        return cls(kind, meta, arrays, tables)
+        self._kind = kind
+        return str(kind)
 
     def nbytes(self) -> int:
         """About how large the packet is."""
-        arrays: int = sum(a.nbytes for a in self.arrays.values())
-        return arrays + sum(int(table.nbytes) for table in self.tables.values())
+        if self._data is not None:
+            return len(self._data)
+        arrays: int = sum(a.nbytes for a in self._arrays.values())
+        return arrays + sum(int(table.nbytes) for table in self._tables.values())
 
 
 def _to_ipc(table: pa.Table) -> pa.Buffer:

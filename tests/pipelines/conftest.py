@@ -5,6 +5,7 @@ from __future__ import annotations
 import harness
 import pytest
 
+
 @pytest.fixture(scope="session")
 def chat(tmp_path_factory: pytest.TempPathFactory) -> harness.Ran:
     """The chat example with slices by domain and 300 replicates."""

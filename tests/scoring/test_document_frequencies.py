@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import builders
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import slow_scores
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring import document_frequencies
+from scoring import document_frequencies, hashing
 from scoring.evaluation import document_requests
 from scoring.segments import SegmentTokens
 
@@ -48,10 +50,10 @@ def test_partitions_and_buckets_give_what_one_dictionary_gives(
             expected = [by_hash.get(h, 0) for h in counts.hashes.tolist()]
             # A frequency of 1 weighs as much as 0, so only those from 2 on are sent.
             assert of_order.tolist() == [f if f >= 2 else 0 for f in expected]
-    hashes = [h for table in tables for h in table.hashes.tolist()]
-    counts_held = [c for table in tables for c in table.counts.tolist()]
-    assert dict(zip(hashes, counts_held)) == by_hash
-    assert hashes == sorted(set(hashes))  # buckets follow one another by hash
+    held = [pair for t in tables for pair in zip(t.hashes.tolist(), t.counts.tolist())]
+    assert sorted(held) == sorted((h, f) for h, f in by_hash.items() if f >= 2)
+    for number, table in enumerate(tables):
+        assert set(hashing.spread(table.hashes, buckets).tolist()) <= {number}
 
 
 @given(builders.examples(), st.integers(1, 4), st.sampled_from([2, 3, 17]))
@@ -84,6 +86,7 @@ def test_hypotheses_never_count() -> None:
     first = dict(zip(tokens.ngrams(1)[0].hashes.tolist(), found.by_order[0].tolist()))
     assert first == {builders.gram_hash("a"): 2, builders.gram_hash("b"): 0}
     assert table.hashes.tolist() == [builders.gram_hash("a")]
+    assert table.counts.tolist() == [2]
 
 
 def test_an_answer_names_only_frequencies_of_2_and_more() -> None:
@@ -95,8 +98,46 @@ def test_an_answer_names_only_frequencies_of_2_and_more() -> None:
     assert answers[0].frequency.tolist() == [4]
     assert answers[1].index.tolist() == [0]
     assert answers[1].frequency.tolist() == [4]
-    assert table.hashes.tolist() == [5, 2**63]
-    assert table.counts.tolist() == [4, 1]
+    assert table.hashes.tolist() == [5]
+    assert table.counts.tolist() == [4]
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(
+                # Many that differ only in the highest bits, which a sort may leave out.
+                st.integers(0, 3).flatmap(
+                    lambda low: st.sampled_from([low + i * 2**61 for i in range(8)])
+                ),
+                st.integers(0, 3),
+            ),
+            max_size=8,
+            unique_by=lambda pair: pair[0],
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_hashes_that_differ_only_in_their_high_bits_are_kept_apart(
+    asked: list[list[tuple[int, int]]],
+) -> None:
+    requests = [
+        document_frequencies.Request(
+            np.array([h for h, _ in pairs], np.uint64), np.array([c for _, c in pairs], np.uint32)
+        )
+        for pairs in asked
+    ]
+    sums: Counter[int] = Counter()
+    for pairs in asked:
+        for value, times in pairs:
+            sums[value] += times
+    answers, table = document_frequencies.answer(requests)
+    for pairs, answer in zip(asked, answers, strict=True):
+        expected = [(i, sums[h]) for i, (h, _) in enumerate(pairs) if sums[h] >= 2]
+        assert list(zip(answer.index.tolist(), answer.frequency.tolist())) == expected
+    held = dict(zip(table.hashes.tolist(), table.counts.tolist()))
+    assert held == {h: f for h, f in sums.items() if f >= 2}
 
 
 def test_a_bucket_that_nobody_asks_is_empty() -> None:

@@ -78,13 +78,13 @@ def test_golden_vectors_of_extend_and_combine() -> None:
     prefixes = np.array([0, 1, 5], np.uint64)
     last = np.array([0, 2**64 - 1, 7], np.uint64)
     assert hashing.extend(prefixes, last).tolist() == [
-        0x33D6527BE0E930EF,
-        0x76B64CAA900D10B7,
-        0x7DE9E03A869E0C88,
+        0,
+        0xF266013D2AEF0136,
+        0x4ABF6AC381AD9D8C,
     ]
     columns = [np.array([i], np.uint64) for i in (1, 2, 3)]
-    assert hashing.combine(columns).tolist() == [0x937B85F7382C89E5]
-    assert hashing.combine(columns[::-1]).tolist() != [0x937B85F7382C89E5]
+    assert hashing.combine(columns).tolist() == [0x92055893A7785AEB]
+    assert hashing.combine(columns[::-1]).tolist() != [0x92055893A7785AEB]
     assert hashing.combine(columns[:1]).tolist() == [1]
 
 
@@ -154,6 +154,47 @@ def test_hashes_do_not_depend_on_how_the_array_is_stored(
         assert hashing.hash_strings(one).tolist() == expected
         part = one.slice(min(start, len(one)), length)
         assert hashing.hash_strings(part).tolist() == expected[start : start + length]
+
+
+@pytest.mark.parametrize("count", [16_383, 16_384, 16_385, 40_000])
+def test_mix_of_long_arrays_equals_that_of_their_parts(count: int) -> None:
+    values = np.random.default_rng(count).integers(0, 2**63, count).astype(np.uint64)
+    mixed = hashing.mix(values)
+    parts = np.array_split(values, 7)
+    assert np.array_equal(mixed, np.concatenate([hashing.mix(part) for part in parts]))
+    for place in (0, 16_382, count // 2, count - 1):
+        assert int(mixed[place]) == slow_mix(int(values[place]))
+
+
+def test_mix_takes_any_shape_and_stride() -> None:
+    values = np.arange(60, dtype=np.uint64).reshape(5, 12)
+    expected = [[slow_mix(v) for v in row] for row in values.tolist()]
+    assert hashing.mix(values).tolist() == expected
+    assert hashing.mix(values.T).T.tolist() == expected
+    assert hashing.mix(values[::2, ::3]).tolist() == [row[::3] for row in expected[::2]]
+    assert hashing.mix(values[:0]).shape == (0, 12)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, WORD - 1), st.integers(0, WORD - 1)), min_size=1, max_size=9)
+)
+def test_extend_equals_the_slow_version(pairs: list[tuple[int, int]]) -> None:
+    prefixes, tokens = (np.array(column, np.uint64) for column in zip(*pairs))
+    expected = [slow_mix((p * 0xA0761D6478BD642F + t) % WORD) for p, t in pairs]
+    assert hashing.extend(prefixes, tokens).tolist() == expected
+
+
+def test_ngrams_of_few_tokens_do_not_collide_and_spread_evenly() -> None:
+    tokens = hashing.hash_strings(strings([f"t{i}" for i in range(60)]))
+    grams = np.zeros(1, np.uint64)
+    for _ in range(3):
+        grams = hashing.extend(np.repeat(grams, 60), np.tile(tokens, len(grams)))
+    assert len(np.unique(grams)) == 60**3
+    for parts in (64, 1009):
+        counts = np.bincount(hashing.spread(grams, parts), minlength=parts)
+        assert abs(far_from_even(counts)) < 6
+    bits = np.unpackbits((grams[1:] ^ grams[:-1]).view(np.uint8)).reshape(-1, 64)
+    assert abs(bits.mean(axis=0) - 0.5).max() < 0.01
 
 
 def test_utf8_of_gives_the_bytes_of_exactly_the_slice() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring import hashing
-from scoring.joining import UNKNOWN, Joined, join
+from scoring.joining import UNKNOWN, Joined, fingerprint, join
 
 # By UTF-16, as Java sorts, the last two would change places.
 IDS = ["", "a", "b", "ab", "\uffee", "\U00020000"]
@@ -259,6 +259,27 @@ def test_fingerprints_change_with_any_accepted_row_and_add_up_over_partitions() 
     cut_elsewhere: list[ReferenceRow] = [references[0], ("b", ["st"], None, None)]
     turned: list[ReferenceRow] = [references[0], ("b", ["t", "s"], None, None)]
     assert len({fingerprints(hypotheses, r)[1] for r in (cut_elsewhere, turned)} | {whole[1]}) == 3
+
+
+def test_the_fingerprint_takes_slice_columns_by_name_however_they_are_given() -> None:
+    names = ["e", "b", "a", "d", "c", "f"]
+    left, _ = tables([], [])
+    right = pa.table(
+        {
+            "example_id": pa.array(["x", "y"]),
+            "references": pa.array([["r"], ["s", "t"]]),
+            **{name: pa.array([name, f"{name}{name}"]) for name in names},
+        }
+    )
+    columns = [hashing.hash_lists(right["references"].chunk(0))]
+    columns += [hashing.hash_strings(right[name].chunk(0)) for name in sorted(names)]
+    expected = fingerprint(right["example_id"].chunk(0), hashing.combine(columns))
+    for given_names in (names, names[::-1]):
+        assert (
+            join(left, right, [], slices=given_names).counts["references.fingerprint"] == expected
+        )
+    with_unit = join(left, right, [], resample_by="f", slices=names[:-1])
+    assert with_unit.counts["references.fingerprint"] == expected
 
 
 def test_a_null_text_contradicts_an_empty_one() -> None:

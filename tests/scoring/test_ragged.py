@@ -43,6 +43,12 @@ def test_ranges_equal_pythons(pairs: list[tuple[int, int]]) -> None:
     assert ragged.ranges(starts, lengths).tolist() == expected
 
 
+@given(st.lists(st.integers(1, 9), max_size=6))
+def test_sizes_of_runs_follow_from_their_starts(sizes: list[int]) -> None:
+    starts = ragged.offsets_of(np.array(sizes, np.int64))[:-1]
+    assert ragged.sizes_of(starts, sum(sizes)).tolist() == sizes
+
+
 def test_sums_keep_the_type_of_the_values() -> None:
     values = np.array([2**63, 2**63 + 5], np.uint64)
     sums = ragged.segment_sum(values, np.array([2, 0]))

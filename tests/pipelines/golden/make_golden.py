@@ -98,9 +98,7 @@ def ask_peers(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def run_product() -> dict[str, Any]:
     """The integers as digests, the floats in full."""
     with tempfile.TemporaryDirectory() as folder:
-        output = harness.run(
-            harness.CHAT_INPUTS, Path(folder) / "out", *harness.BASE_FLAGS
-        ).fine()
+        output = harness.run(harness.CHAT_INPUTS, Path(folder) / "out", *harness.BASE_FLAGS).fine()
         keys = ("system", "slice", "slice_value", "metric", "value", "ci_low", "ci_high")
         return {
             "integers": harness.integer_digests(output.segments),

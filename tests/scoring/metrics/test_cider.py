@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import builders
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from scoring import Cider
 from scoring.library import with_own_frequencies
 from scoring.metrics.base import FIXED_POINT
+from scoring.metrics.cider import inverse_frequencies
 
 PARAMETERS = st.tuples(
     st.sampled_from([1, 2, 3, 4, 5]), st.sampled_from([6.0, 1.0, 0.5, 25.0]), st.booleans()
@@ -133,3 +136,20 @@ def test_no_segments_have_no_score() -> None:
     sums = np.zeros(3, np.int64)
     assert np.isnan(float(Cider().score(sums)))
     assert Cider().note(sums) == "undefined: no segments"
+
+
+def test_weights_of_rare_and_very_frequent_ngrams_are_logarithms() -> None:
+    documents = 10**6
+    for most in (0, 1, 7, 4094, 4095, 4096, 4097, 10**6):
+        frequencies = np.array([0, 1, min(2, most), most // 2, most], np.uint32)
+        expected = [math.log(documents) - math.log(max(1, f)) for f in frequencies.tolist()]
+        found = inverse_frequencies(frequencies, documents)
+        assert np.abs(found - expected).max() <= 2.0**-40
+        assert (found * 2.0**40 == np.rint(found * 2.0**40)).all()
+
+
+def test_the_weight_of_an_ngram_does_not_depend_on_the_others() -> None:
+    frequencies = np.array([5000, 4096, 3, 0, 4095], np.uint32)
+    together = inverse_frequencies(frequencies, 10_000).tolist()
+    alone = [float(inverse_frequencies(f[None], 10_000)[0]) for f in frequencies]
+    assert together == alone

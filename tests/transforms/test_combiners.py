@@ -1,0 +1,177 @@
+"""Every CombineFn keeps the contract of combiner_contract.py; so does a broken one not."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import apache_beam as beam
+import numpy as np
+import pytest
+from combiner_contract import Equal, check_combiner
+
+import transforms
+from transforms.packets import Packet
+from transforms.scores import SumFn, sums_packet
+from transforms.tokens import SystemsFn
+
+
+def same_packet(one: Packet, other: Packet) -> bool:
+    return one.encode() == other.encode()
+
+
+def sums(seed: int) -> Packet:
+    values = np.random.default_rng(seed).integers(0, 2**61, (3, 2, 4))
+    return sums_packet("topic", "天气", values)
+
+
+def is_equal(one: object, other: object) -> bool:
+    return one == other
+
+
+CASES: list[tuple[type[beam.CombineFn], Sequence[Any], Equal]] = [
+    (SumFn, [sums(seed) for seed in range(8)], same_packet),
+    (SumFn, [sums(0)], same_packet),
+    (SumFn, [], same_packet),
+    (SystemsFn, [["b"], [], ["a", "b"], ["好"], ["a"], ["c", "a"]], is_equal),
+    (SystemsFn, [], is_equal),
+]
+
+
+@pytest.mark.parametrize(("combiner", "inputs", "equal"), CASES)
+def test_the_contract_holds(
+    combiner: type[beam.CombineFn], inputs: Sequence[Any], equal: Equal
+) -> None:
+    check_combiner(combiner(), inputs, equal)
+
+
+def test_every_combiner_of_the_room_has_a_case() -> None:
+    for module in pkgutil.iter_modules(transforms.__path__, "transforms."):
+        importlib.import_module(module.name)
+    found = {cls for cls in subclasses(beam.CombineFn) if cls.__module__.startswith("transforms.")}
+    assert found
+    assert found == {combiner for combiner, *_ in CASES}
+    # Of inputs that differ, not only of none.
+    assert found == {combiner for combiner, inputs, _ in CASES if len(inputs) > 2}
+
+
+def subclasses(cls: type[Any]) -> Iterable[type[Any]]:
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from subclasses(sub)
+
+
+def test_sums_are_added() -> None:
+    total = check_combiner(SumFn(), [sums(1), sums(2)], same_packet)
+    expected = sums(1).arrays["sums"] + sums(2).arrays["sums"]
+    assert (total.arrays["sums"] == expected).all()
+    assert total.meta == {"slice": ["topic", "天气"]}
+
+
+def test_sums_of_two_slices_under_one_key_are_an_error() -> None:
+    other = sums_packet("topic", "工作", np.ones((3, 2, 4), np.int64))
+    with pytest.raises(ValueError, match="two slices share one key"):
+        check_combiner(SumFn(), [sums(1), other], same_packet)
+
+
+def test_names_come_out_once_and_sorted() -> None:
+    assert check_combiner(SystemsFn(), [["b", "a"], ["c"], ["b"]], is_equal) == ["a", "b", "c"]
+
+
+class Listing(beam.CombineFn):  # type: ignore[misc]
+    """A right combiner, to break in one way after another: the numbers, sorted."""
+
+    def create_accumulator(self) -> list[int]:
+        return []
+
+    def add_input(self, accumulator: list[int], element: int) -> list[int]:
+        return sorted([*accumulator, element])
+
+    def merge_accumulators(self, accumulators: Iterable[list[int]]) -> list[int]:
+        return sorted(number for part in accumulators for number in part)
+
+    def extract_output(self, accumulator: list[int]) -> list[int]:
+        return accumulator
+
+    def get_accumulator_coder(self) -> beam.coders.Coder:
+        return beam.coders.FastPrimitivesCoder()
+
+
+class InOrder(Listing):
+    """Keeps the order of the inputs."""
+
+    def add_input(self, accumulator: list[int], element: int) -> list[int]:
+        return [*accumulator, element]
+
+
+class TwoOnly(Listing):
+    """Forgets the third accumulator and those after it."""
+
+    def merge_accumulators(self, accumulators: Iterable[list[int]]) -> list[int]:
+        return sorted([*next(it := iter(accumulators), []), *next(it, [])])
+
+
+class Greedy(Listing):
+    """Empties the accumulators that it merges."""
+
+    def merge_accumulators(self, accumulators: Iterable[list[int]]) -> list[int]:
+        total: list[int] = []
+        for part in accumulators:
+            total += part
+            part.clear()
+        return sorted(total)
+
+
+class Shared(Listing):
+    """Has one accumulator for all."""
+
+    def __init__(self) -> None:
+        self._all: list[int] = []
+
+    def create_accumulator(self) -> list[int]:
+        return self._all
+
+    def add_input(self, accumulator: list[int], element: int) -> list[int]:
+        accumulator.append(element)
+        accumulator.sort()
+        return accumulator
+
+
+class Lossy(Listing):
+    """Its coder loses the last number."""
+
+    def get_accumulator_coder(self) -> beam.coders.Coder:
+        return LossyCoder()
+
+
+class Changing(Listing):
+    """Changes its inputs."""
+
+    def add_input(self, accumulator: list[int], element: Any) -> list[int]:
+        element.append(0)
+        return accumulator
+
+
+class LossyCoder(beam.coders.Coder):  # type: ignore[misc]
+    def encode(self, value: list[int]) -> bytes:
+        return bytes(value[:-1])
+
+    def decode(self, encoded: bytes) -> list[int]:
+        return list(encoded)
+
+
+def test_a_right_combiner_passes() -> None:
+    assert check_combiner(Listing(), [3, 1, 2, 5, 4], is_equal) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("broken", [InOrder, TwoOnly, Greedy, Shared, Lossy])
+def test_a_broken_combiner_is_caught(broken: Callable[[], Listing]) -> None:
+    with pytest.raises(AssertionError):
+        check_combiner(broken(), [3, 1, 2, 5, 4], is_equal)
+
+
+def test_inputs_that_are_changed_are_caught() -> None:
+    with pytest.raises(AssertionError, match="an input was changed"):
+        check_combiner(Changing(), [[1], [2]], is_equal)
