@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import harness
+import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 

@@ -1,35 +1,41 @@
 """Tokenizer ``jieba``: words as jieba 0.42 cuts them in precise mode, with its hidden Markov model.
 
-The engine is rjieba (Rust, about 15 times as fast) with two repairs, so that the tokens are those
-of jieba itself: tests/scoring/text/test_jieba_words.py compares the two.
+The words of the dictionary come from rjieba (Rust, about 15 times as fast), which agrees with
+jieba there. What it leaves in single characters is cut by jieba's own model (``jieba_hmm``), so
+the tokens are those of jieba itself: tests/scoring/text/test_jieba_words.py compares the two.
 """
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scoring import hashing
+from scoring import hashing, ragged
+from scoring.text.tokenizers.jieba_hmm import FIRST, LAST, WordModel
 from scoring.text.tokens import Tokens
 
 if TYPE_CHECKING:
     import jieba
     import rjieba
 
+Ints = npt.NDArray[np.int64]
+
 # One call for many texts halves the time of a call for each.
 _BYTES_OF_A_CALL = 50_000
 
-# jieba takes such a run for one word only where its dictionary says so; rjieba always.
-_CONNECTED = r"^[a-zA-Z0-9+#&._%\-]*[-_.&#+%][a-zA-Z0-9+#&._%\-]*$"
-_JIEBA_PARTS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)", re.ASCII)
-
 # Ideographs that jieba does not count as Chinese (it ends at U+9FD5) but rjieba does.
 _OTHER_HAN = r"[\x{3400}-\x{4dbf}\x{9fd6}-\x{9fff}\x{f900}-\x{faff}\x{20000}-\x{3ffff}]"
+
+# Tokens that jieba hands to its model together: single characters, and letters and digits that
+# are no word of the dictionary.
+_HAN = rf"^[\x{{{FIRST:x}}}-\x{{{LAST:x}}}]$"
+_LATIN = r"^([a-zA-Z0-9]+|[+#&._%\-])$"
+_BYTES_OF_A_HAN = 3  # in UTF-8
 
 
 class JiebaTokenizer:
@@ -70,24 +76,105 @@ class JiebaTokenizer:
         tokenizer.initialized = True
         return tokenizer
 
+    @cached_property
+    def _model(self) -> WordModel:
+        return WordModel()
+
     def _fast(self, texts: pa.Array) -> Tokens:
         cut = self._rjieba.cut
         encoded = pa.chunked_array(
-            [pa.array(cut(joined, True), pa.string()) for joined in _calls(texts)], pa.string()
+            [pa.array(cut(joined, False), pa.string()) for joined in _calls(texts)], pa.string()
         )
         encoded = encoded.dictionary_encode().combine_chunks()
-        ids = encoded.indices.to_numpy()
-        words = encoded.dictionary
-        newline = words.index("\n").as_py()
+        vocabulary, ids = self._with_new_words(encoded.dictionary, encoded.indices.to_numpy())
+        newline = vocabulary.index("\n").as_py()
         ends = np.flatnonzero(ids == newline)
         lengths = np.diff(ends, prepend=-1) - 1
-        tokens = Tokens(words, ids[ids != newline], lengths)
-        return tokens.split(pc.match_substring_regex(words, _CONNECTED), self._repair)
+        return Tokens(vocabulary, ids[ids != newline], lengths)
 
-    def _repair(self, token: str) -> list[str]:
-        if len(token) == 1 or self._rjieba.has_word(token):
-            return [token]
-        return [part for part in _JIEBA_PARTS.split(token) if part]
+    def _with_new_words(
+        self, vocabulary: pa.Array, ids: npt.NDArray[Any]
+    ) -> tuple[pa.Array, npt.NDArray[Any]]:
+        """Runs of what is no word of the dictionary, cut anew by the model."""
+        is_loose = self._loose(vocabulary)[ids]
+        joined = is_loose[1:] & is_loose[:-1]
+        goes_on = np.concatenate([[False], joined])
+        first = np.flatnonzero(is_loose & ~goes_on)
+        sizes = np.flatnonzero(is_loose & ~np.concatenate([joined, [False]])) - first + 1
+        first, sizes = first[sizes > 1], sizes[sizes > 1]
+        if not len(first):
+            return vocabulary, ids
+        words = vocabulary.take(pa.array(ids[ragged.ranges(first, sizes)]))
+        runs = pa.ListArray.from_arrays(pa.array(ragged.offsets_of(sizes), pa.int32()), words)
+        distinct = pc.binary_join(runs, "").dictionary_encode()
+        pieces, counts = self._cut_runs(distinct.dictionary)
+        pool = pa.concat_arrays([vocabulary, pieces]).dictionary_encode()
+        codes = pool.indices.to_numpy()
+        # A run is replaced by its pieces, every other token stands for itself.
+        starts = ids.astype(np.int64)
+        lengths = np.ones(len(ids), np.int64)
+        run = distinct.indices.to_numpy()
+        starts[first] = (len(vocabulary) + ragged.offsets_of(counts)[:-1])[run]
+        lengths[first] = counts[run]
+        lengths[ragged.ranges(first + 1, sizes - 1)] = 0
+        return pool.dictionary, codes[ragged.ranges(starts, lengths)]
+
+    def _loose(self, vocabulary: pa.Array) -> npt.NDArray[np.bool_]:
+        """Which tokens jieba hands to its model: [vocabulary]."""
+        loose: npt.NDArray[np.bool_] = _matches(vocabulary, _HAN).copy()
+        latin = np.flatnonzero(_matches(vocabulary, _LATIN))
+        for i, token in zip(latin.tolist(), vocabulary.take(pa.array(latin)).to_pylist()):
+            loose[i] = len(token) == 1 or not self._rjieba.has_word(token)
+        return loose
+
+    def _cut_runs(self, runs: pa.Array) -> tuple[pa.Array, Ints]:
+        """The words of every run, one run after the other, and how many each has."""
+        strings: list[str] = runs.to_pylist()
+        # What the dictionary knows as a whole but was not cut so stays in single characters.
+        known = np.array([self._rjieba.has_word(run) for run in strings], np.bool_)
+        lengths = pc.utf8_length(runs).to_numpy(zero_copy_only=False).astype(np.int64)
+        _, offsets = hashing.utf8_of(runs)
+        is_pure = np.diff(offsets) == lengths * _BYTES_OF_A_HAN
+        if is_pure.all():
+            return self._cut_chinese(runs, lengths, known)
+        from jieba import finalseg
+
+        pure, mixed = np.flatnonzero(is_pure), np.flatnonzero(~is_pure)
+        pieces, counts = self._cut_chinese(runs.take(pa.array(pure)), lengths[pure], known[pure])
+        # Runs with letters or digits are few: they go through jieba itself.
+        of_mixed = [
+            list(strings[i]) if known[i] else list(finalseg.cut(strings[i])) for i in mixed.tolist()
+        ]
+        sizes = np.zeros(len(runs), np.int64)
+        sizes[pure] = counts
+        sizes[mixed] = [len(words) for words in of_mixed]
+        starts = np.zeros(len(runs), np.int64)
+        starts[pure] = ragged.offsets_of(counts)[:-1]
+        starts[mixed] = len(pieces) + ragged.offsets_of(sizes[mixed])[:-1]
+        flat = pa.array([word for words in of_mixed for word in words], pa.string())
+        pool = pa.concat_arrays([pieces, flat])
+        return pool.take(pa.array(ragged.ranges(starts, sizes))), sizes
+
+    def _cut_chinese(
+        self, runs: pa.Array, lengths: Ints, known: npt.NDArray[np.bool_]
+    ) -> tuple[pa.Array, Ints]:
+        """As ``_cut_runs``, of runs of Chinese characters only."""
+        data = hashing.utf8_of(runs)[0].tobytes()
+        characters = np.frombuffer(data.decode("utf-8").encode("utf-32-le"), "<u4")
+        ends = self._model.word_ends(characters.astype(np.int64), lengths)
+        ends |= np.repeat(known, lengths)
+        cuts = np.concatenate([[0], (np.flatnonzero(ends) + 1) * _BYTES_OF_A_HAN])
+        pieces = pa.StringArray.from_buffers(
+            len(cuts) - 1, pa.py_buffer(cuts.astype(np.int32)), pa.py_buffer(data)
+        )
+        return pieces, ragged.segment_sum(ends.astype(np.int64), lengths)
+
+
+def _matches(strings: pa.Array, pattern: str) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = pc.match_substring_regex(strings, pattern).to_numpy(
+        zero_copy_only=False
+    )
+    return found
 
 
 def _calls(texts: pa.Array) -> list[str]:

@@ -1,0 +1,440 @@
+"""Small wrong changes of the sources, each of which must turn some test red.
+
+    python tests/mutants.py [NAME ...]
+
+Each mutant is applied alone to a copy of the tree, never to the tree itself; a few named tests
+run against the copy. Killed: tests failed. Survived: they passed, so nothing guards what the
+mutant breaks. Anything else (a file that cannot be collected, no test chosen) is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("pipelines", "transforms", "scoring", "schemas", "runners")
+COPIED = (*ROOMS, "tests", "examples", "pyproject.toml", "setup.py", "README.md")
+PROCESSES = 2
+TIMEOUT = 180
+
+TESTS_FAILED = 1
+"""pytest's exit code; others mean that it could not do what it was asked."""
+
+# What is run. The tests are named by words of their names (pytest -k).
+GOLDEN = ("tests/pipelines/test_chat_golden.py", "integers or scores_and_intervals")
+PEERS = ("tests/pipelines/test_chat_golden.py", "sacrebleus or pycocoevalcaps")
+REPORTS = ("tests/scoring/metrics/test_public_reports.py", "")
+SMOOTHED = ("tests/scoring/test_golden.py", "corpus_bleu")
+DUPLICATES = ("tests/pipelines/test_bad_input.py", "equal_rows or contradict")
+MISSING = ("tests/pipelines/test_bad_input.py", "null_text or ghost or is_named_and_not_there")
+ACCOUNTS = ("tests/pipelines/test_output_folder.py", "accounted")
+FOLDER = ("tests/pipelines/test_output_folder.py", "holds_anything")
+RUN_ID = ("tests/pipelines/test_output_folder.py", "run_id")
+REPLICATES = ("tests/pipelines/test_output_folder.py", "replicates")
+GROUPS = ("tests/pipelines/test_same_bytes.py", "more_groups")
+SLICES = ("tests/pipelines/test_slices.py", "examples_alone or add_up")
+FROZEN = ("tests/pipelines/test_slices.py", "own_saved_table or examples_alone")
+UNITS = ("tests/pipelines/test_slices.py", "units")
+ROWS = ("tests/transforms/test_rows.py", "")
+COMBINERS = ("tests/transforms/test_combiners.py", "")
+REPORT = ("tests/pipelines/test_report.py", "")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """old: a piece of the source that occurs exactly once in the rooms; new: what it becomes.
+
+    tests: (file, words of the tests' names, as pytest's -k takes them).
+    """
+
+    name: str
+    path: str
+    old: str
+    new: str
+    tests: tuple[str, str]
+
+    def check(self, root: Path) -> None:
+        """Raise ValueError if the sources have moved on, so that the mutant no longer fits."""
+        found = [
+            str(path.relative_to(root))
+            for room in ROOMS
+            for path in sorted((root / room).rglob("*.py"))
+            for _ in range(path.read_text(encoding="utf-8").count(self.old))
+        ]
+        if found != [self.path]:
+            raise ValueError(
+                f"mutant {self.name!r}: {self.old!r} should occur once, in {self.path}, but occurs "
+                f"in {found or 'no file'}. Adapt the mutant to the sources."
+            )
+
+    @contextmanager
+    def applied(self, root: Path) -> Iterator[None]:
+        """The mutant in a copy of the tree, as long as it is needed."""
+        if root == ROOT:
+            raise ValueError("mutants are for copies of the tree only")
+        path = root / self.path
+        source = path.read_text(encoding="utf-8")
+        changed = source.replace(self.old, self.new)
+        compile(changed, str(path), "exec")
+        path.write_text(changed, encoding="utf-8")
+        try:
+            yield
+        finally:
+            path.write_text(source, encoding="utf-8")
+
+
+MUTANTS = (
+    Mutant(
+        "the longer reference wins a tie",
+        "scoring/metrics/bleu.py",
+        "np.abs(own - references) * base + references,",
+        "np.abs(4 * own + 1 - 4 * references) * base + references,",
+        REPORTS,
+    ),
+    Mutant(
+        "matches are not clipped",
+        "scoring/segments.py",
+        "clipped = np.minimum(pairs.hypothesis_count[pairs.first], most)",
+        "clipped = pairs.hypothesis_count[pairs.first]",
+        PEERS,
+    ),
+    Mutant(
+        "matches are clipped by the reference that holds least",
+        "scoring/segments.py",
+        "most = np.maximum.reduceat(pairs.reference_count, pairs.first)",
+        "most = np.minimum.reduceat(pairs.reference_count, pairs.first)",
+        PEERS,
+    ),
+    Mutant(
+        "an n-gram runs over the end of its text",
+        "scoring/ngrams.py",
+        "goes_on = last != _STOP",
+        "goes_on = np.ones(len(last), np.bool_)",
+        GOLDEN,
+    ),
+    Mutant(
+        "brevity is not punished",
+        "scoring/metrics/bleu.py",
+        "short = (hypothesis < reference) & (hypothesis > 0)",
+        "short = (hypothesis < reference) & (hypothesis < 0)",
+        PEERS,
+    ),
+    Mutant(
+        "the brevity penalty is no exponential",
+        "scoring/metrics/bleu.py",
+        "exact.exp(mean + brevity)",
+        "exact.exp(mean) * np.maximum(1 + brevity, 0)",
+        PEERS,
+    ),
+    Mutant(
+        "smoothing does not halve again",
+        "scoring/metrics/bleu.py",
+        "halvings = np.cumsum(empty, axis=-1)",
+        "halvings = empty.astype(np.int64)",
+        SMOOTHED,
+    ),
+    Mutant(
+        "document frequencies are one too high",
+        "scoring/metrics/cider.py",
+        "exact.log(np.maximum(frequencies, 1))",
+        "exact.log(np.maximum(frequencies, 1) + 1)",
+        PEERS,
+    ),
+    Mutant(
+        "n-grams of hypotheses count as documents",
+        "scoring/evaluation.py",
+        "held = first[~tokens.layout.is_hypothesis[of_order.text[first]]]",
+        "held = first",
+        PEERS,
+    ),
+    Mutant(
+        "every reference is a document",
+        "scoring/evaluation.py",
+        "held = first[~tokens.layout.is_hypothesis[of_order.text[first]]]",
+        "held = np.flatnonzero(~tokens.layout.is_hypothesis[of_order.text])",
+        PEERS,
+    ),
+    Mutant(
+        "CIDEr-D has no Gaussian",
+        "scoring/metrics/cider.py",
+        "total *= self._penalty(np.abs(bigrams[hypothesis] - bigrams[reference]))",
+        "total *= 1",
+        PEERS,
+    ),
+    Mutant(
+        "CIDEr-D is summed over references",
+        "scoring/metrics/cider.py",
+        "value = 10.0 * (np.bincount(pairs, similarity, hypotheses) / references)",
+        "value = 10.0 * np.bincount(pairs, similarity, hypotheses)",
+        PEERS,
+    ),
+    Mutant(
+        "all weights are 1",
+        "scoring/statistics/resampling.py",
+        "np.copyto(part, weights(units[rows], constants))",
+        "part[:] = 1",
+        GOLDEN,
+    ),
+    Mutant(
+        "the seed moves nothing",
+        "scoring/statistics/resampling.py",
+        "hashing.hash_number(seed)",
+        "hashing.hash_number(0)",
+        GOLDEN,
+    ),
+    Mutant(
+        "the last block of replicates is dropped",
+        "transforms/scores.py",
+        "for packet in blocks[1:]]",
+        "for packet in blocks[1:-1]]",
+        REPLICATES,
+    ),
+    Mutant(
+        "one of the groups of replicates is dropped",
+        "transforms/scores.py",
+        "for group in range(min(groups, blocks)):",
+        "for group in range(min(groups, blocks, 2)):",
+        GROUPS,
+    ),
+    Mutant(
+        "a tail of the interval holds what both should",
+        "scoring/statistics/intervals.py",
+        "tail = (1 - confidence) / 2",
+        "tail = 1 - confidence",
+        REPLICATES,
+    ),
+    Mutant(
+        "every example is a unit, whatever --resample_by says",
+        "scoring/joining.py",
+        "example_id if resample_by is None else _strings(_column(chosen, resample_by))",
+        "example_id",
+        UNITS,
+    ),
+    Mutant(
+        "a unit is counted in every partition",
+        "transforms/scores.py",
+        'Packet(UNITS, {"units": len(np.unique(hashes))})',
+        'Packet(UNITS, {"units": len(hashes)})',
+        UNITS,
+    ),
+    Mutant(
+        "the groups of slices are mixed up",
+        "scoring/evaluation.py",
+        "_weighted(examples.units[order], flat[order], lengths, seed, replicates)",
+        "_weighted(examples.units[order], flat, lengths, seed, replicates)",
+        SLICES,
+    ),
+    Mutant(
+        "weights of slices are those of other examples",
+        "scoring/evaluation.py",
+        "_weighted(examples.units[order], flat[order], lengths, seed, replicates)",
+        "_weighted(examples.units, flat[order], lengths, seed, replicates)",
+        SLICES,
+    ),
+    Mutant(
+        "samples of one reply contradict each other",
+        "scoring/joining.py",
+        "+ system[order], sample[order])",
+        "+ system[order],)",
+        ACCOUNTS,
+    ),
+    Mutant(
+        "only the first sample counts",
+        "scoring/evaluation.py",
+        "np.add.reduceat(segments, starts, axis=0)",
+        "segments[starts]",
+        PEERS,
+    ),
+    Mutant(
+        "equal rows are kept twice",
+        "scoring/joining.py",
+        "kept = order[first[~contradicting]]",
+        "kept = order[~np.repeat(contradicting, sizes)]",
+        DUPLICATES,
+    ),
+    Mutant(
+        "rows that contradict each other are kept",
+        "scoring/joining.py",
+        "contradicting = ragged.segment_sum(differs.astype(np.int64), sizes) > 0",
+        "contradicting = ragged.segment_sum(differs.astype(np.int64), sizes) < 0",
+        DUPLICATES,
+    ),
+    Mutant(
+        "missing outputs are left out",
+        "scoring/joining.py",
+        'if missing != "skip":',
+        'if missing == "error":',
+        MISSING,
+    ),
+    Mutant(
+        "a frozen table's number of documents is not used",
+        "transforms/frequencies.py",
+        "else self._saved.documents",
+        'else sum(p.meta["documents"] for p in asked)',
+        FROZEN,
+    ),
+    Mutant(
+        "the run's own references count in a frozen table",
+        "transforms/frequencies.py",
+        "np.zeros_like(request.counts) if self._frozen else request.counts",
+        "request.counts",
+        FROZEN,
+    ),
+    Mutant(
+        "rows are cut by their place instead of their id",
+        "transforms/read.py",
+        "partition = hashing.spread(hashing.hash_strings(ids), partitions)",
+        "partition = np.arange(len(ids)) % partitions",
+        ROWS,
+    ),
+    Mutant(
+        "a row number starts again in every row group",
+        "transforms/sources.py",
+        "parts.append(Part(file.path, file.columns, tuple(groups), start))\n    if parts:",
+        "parts.append(Part(file.path, file.columns, tuple(groups), 0))\n    if parts:",
+        ROWS,
+    ),
+    Mutant(
+        "merged accumulators lose one",
+        "transforms/scores.py",
+        'sums = total.arrays["sums"] + packet.arrays["sums"]',
+        'sums = packet.arrays["sums"]',
+        COMBINERS,
+    ),
+    Mutant(
+        "the run id does not know the texts",
+        "scoring/joining.py",
+        "sample[kept].astype(np.uint64), content[kept]])",
+        "sample[kept].astype(np.uint64)])",
+        RUN_ID,
+    ),
+    Mutant(
+        "a folder that holds something is taken",
+        "pipelines/evaluation.py",
+        "        if held:\n",
+        "        if not held:\n",
+        FOLDER,
+    ),
+    Mutant(
+        "cells that a spreadsheet would run are not guarded",
+        "transforms/write.py",
+        "if isinstance(value, str) and value.startswith(",
+        "if isinstance(value, float) and str(value).startswith(",
+        ROWS,
+    ),
+    Mutant(
+        "control characters reach the terminal",
+        "pipelines/report.py",
+        'c if c.isprintable() else c.encode("unicode_escape").decode() for c in text',
+        "c for c in text",
+        REPORT,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant. said: the end of what pytest printed."""
+
+    name: str
+    killed: bool
+    seconds: float
+    said: str
+
+
+def copy_tree(target: Path) -> Path:
+    """A copy of what the tests need, without anything compiled."""
+    target.mkdir(parents=True)
+    ignored = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=ignored)
+        else:
+            shutil.copy2(source, target / name)
+    return target
+
+
+def run_tests(root: Path, selections: Sequence[tuple[str, str]]) -> tuple[int, str]:
+    """pytest's exit code and what it printed, for tests of a copy against the rooms of the copy."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(root),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    code, said = 0, ""
+    for file, words in selections:
+        call = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", file]
+        done = subprocess.run(
+            [*call, "-k", words] if words else call,
+            cwd=root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIMEOUT,
+        )
+        code, said = max(code, done.returncode), said + done.stdout
+    return code, said
+
+
+def run_mutants(mutants: Sequence[Mutant]) -> Iterator[Outcome]:
+    """Every mutant's outcome, in their order. Raises RuntimeError if tests cannot judge."""
+    for mutant in mutants:
+        mutant.check(ROOT)
+    with tempfile.TemporaryDirectory(prefix="liangchi-mutants-") as folder:
+        copies: queue.Queue[Path] = queue.Queue()
+        for number in range(PROCESSES):
+            copies.put(copy_tree(Path(folder) / str(number)))
+
+        def unchanged(selection: tuple[str, str]) -> None:
+            copy = copies.get()
+            code, said = run_tests(copy, [selection])
+            copies.put(copy)
+            if code:
+                raise RuntimeError(f"{selection} is red without any mutant:\n{said[-3000:]}")
+
+        def judge(mutant: Mutant) -> Outcome:
+            copy = copies.get()
+            start = time.monotonic()
+            with mutant.applied(copy):
+                code, said = run_tests(copy, [mutant.tests])
+            copies.put(copy)
+            if code not in (0, TESTS_FAILED):
+                raise RuntimeError(f"mutant {mutant.name!r}: pytest says {code}:\n{said[-3000:]}")
+            seconds = time.monotonic() - start
+            return Outcome(mutant.name, code == TESTS_FAILED, seconds, said[-3000:])
+
+        with ThreadPoolExecutor(PROCESSES) as pool:
+            list(pool.map(unchanged, dict.fromkeys(mutant.tests for mutant in mutants)))
+            yield from pool.map(judge, mutants)
+
+
+def main(names: Sequence[str]) -> int:
+    """Run the named mutants, or all; 1 if one survives."""
+    chosen = [mutant for mutant in MUTANTS if not names or mutant.name in names]
+    survived = 0
+    for outcome in run_mutants(chosen):
+        word = "killed  " if outcome.killed else "SURVIVED"
+        print(f"{word} {outcome.seconds:5.1f} s  {outcome.name}", flush=True)
+        survived += not outcome.killed
+    print(f"{len(chosen) - survived} of {len(chosen)} killed")
+    return 1 if survived or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
