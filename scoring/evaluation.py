@@ -39,12 +39,17 @@ class StatisticsLayout:
     """Which column of a statistics array belongs to which metric.
 
     The first columns are counts: examples and missing hypotheses; then the statistics of the
-    metrics, each name once.
+    metrics, each name once. Raises ValueError if two metrics have one name.
     """
 
     metrics: tuple[Metric, ...]
 
     COUNTS = (EXAMPLES, MISSING)
+
+    def __post_init__(self) -> None:
+        names = [metric.name for metric in self.metrics]
+        if len(set(names)) < len(names):
+            raise ValueError(f"metrics must have different names, not {names}")
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -63,9 +63,12 @@ def evaluate(
     references: for every example its texts (None entries are dropped). At least one each.
     ids: names of the examples (default: their numbers); units: what is resampled together
         (default: the examples). slices: name -> value of every example.
-    Raises ValueError if lengths differ or an example has no reference.
+    missing: what a missing hypothesis (None) is: ``empty`` (the default: an empty one), ``skip``
+    (left out) or ``error``.
+    Raises ValueError if lengths differ, an example has no reference, or an option is out of range.
     """
     n = len(references)
+    _check_options(hypotheses, bootstrap, confidence, missing, slices or {})
     lengths = {f"hypotheses of {s!r}": len(texts) for s, texts in hypotheses.items()}
     lengths |= {f"slice {s!r}": len(values) for s, values in (slices or {}).items()}
     lengths |= {"ids": n if ids is None else len(ids), "units": n if units is None else len(units)}
@@ -135,6 +138,28 @@ def evaluate(
         )
         scores += done.scores
     return Evaluation(tuple(scores))
+
+
+def _check_options(
+    hypotheses: Mapping[str, Texts],
+    bootstrap: int,
+    confidence: float,
+    missing: str,
+    slices: Mapping[str, Sequence[str | None]],
+) -> None:
+    if not hypotheses:
+        raise ValueError("no system: hypotheses is empty")
+    if bootstrap < 0:
+        raise ValueError(f"bootstrap must be 0 or more, not {bootstrap}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
+    if missing not in ("empty", "skip", "error"):
+        raise ValueError(f"missing must be empty, skip or error, not {missing!r}")
+    if OVERALL[0] in slices:
+        raise ValueError(f"a slice cannot be called {OVERALL[0]!r}: that is the whole set")
+    absent = [name for name, texts in hypotheses.items() if any(t is None for t in texts)]
+    if missing == "error" and absent:
+        raise ValueError(f"system {absent[0]!r} gave no output for some examples")
 
 
 def with_own_frequencies(tokens: SegmentTokens, metrics: Sequence[Metric]) -> SegmentTokens:

@@ -72,6 +72,7 @@ def replicate_sums(
     units: [rows]; statistics: [rows, k] integers; lengths: [groups], how many rows each group
     has: the rows of a group stand together.
     Returns [groups, replicates, k]. Exact: products and sums are integers below 2**53.
+    Raises OverflowError for a row with a statistic above 2**50.
     """
     constants = stream(seed, replicates)
     values = statistics.astype(np.float64).T
@@ -91,7 +92,9 @@ def _tiles(statistics: npt.NDArray[Any], lengths: Ints) -> Iterator[tuple[int, s
     for group, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
         while start < stop:
             end = min(start + _UNITS_OF_A_TILE, stop)
-            while end > start + 1 and _may_overflow(statistics[start:end]):
+            while _may_overflow(statistics[start:end]):
+                if end == start + 1:
+                    raise OverflowError(f"a statistic of row {start} is too large for exact sums")
                 end = start + (end - start) // 2
             yield group, slice(start, end)
             start = end
@@ -99,4 +102,4 @@ def _tiles(statistics: npt.NDArray[Any], lengths: Ints) -> Iterator[tuple[int, s
 
 def _may_overflow(statistics: npt.NDArray[Any]) -> bool:
     largest = np.abs(statistics).max(initial=0)
-    return bool(float(largest) * len(statistics) * _LARGEST_WEIGHT >= _EXACT)
+    return bool(float(largest) * len(statistics) * _LARGEST_WEIGHT > _EXACT)

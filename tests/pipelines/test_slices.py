@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import harness
@@ -11,24 +12,43 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-DOMAINS = ("coffee", "weather")
 METRICS = ("bleu", "cider_d")
+FLAGS = ("--slices", "domain", "turn", "--bootstrap", 300)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A run that saved its document frequencies.
+
+    Domains stand together when examples are sorted by id; turns do not.
+    """
+
+    inputs: harness.Inputs
+    output: harness.Output
+    table: Path
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[harness.Output, Path]:
-    """The example sliced by domain, in three partitions, and its saved document frequencies."""
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
+    """The example sliced by domain and by turn, in three partitions."""
     folder = tmp_path_factory.mktemp("saved")
-    flags = (*harness.BASE_FLAGS, "--partitions", 3, "--save_document_frequencies")
-    ran = harness.run(harness.CHAT_INPUTS, folder / "out", *flags, folder / "table")
-    return ran.fine(), folder / "table"
-
-
-def of_domain(folder: Path, domain: str) -> harness.Inputs:
-    """The example's rows of one domain alone."""
     references = harness.read_folder(harness.CHAT_INPUTS.references)
-    chosen = references.filter(pc.equal(references.column("domain"), domain))
-    hypotheses = harness.read_folder(harness.CHAT_INPUTS.hypotheses)
+    lengths = [len(query) for query in references.column("query").to_pylist()]
+    turns = pa.array([("first", "second", "third")[n % 3] for n in lengths])
+    inputs = harness.write_inputs(
+        folder / "in",
+        harness.read_folder(harness.CHAT_INPUTS.hypotheses),
+        references.append_column("turn", turns),
+    )
+    flags = (*FLAGS, "--partitions", 3, "--save_document_frequencies", folder / "table")
+    return Saved(inputs, harness.run(inputs, folder / "out", *flags).fine(), folder / "table")
+
+
+def of_slice(saved: Saved, folder: Path, column: str, value: str) -> harness.Inputs:
+    """The rows of one slice alone."""
+    references = harness.read_folder(saved.inputs.references)
+    chosen = references.filter(pc.equal(references.column(column), value))
+    hypotheses = harness.read_folder(saved.inputs.hypotheses)
     ids = chosen.column("example_id").combine_chunks()
     kept = hypotheses.filter(pc.is_in(hypotheses.column("example_id"), value_set=ids))
     assert 0 < len(chosen) < len(references)
@@ -39,56 +59,52 @@ def without(row: dict[str, object], *names: str) -> str:
     return repr({name: value for name, value in row.items() if name not in names})
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(("column", "value"), [("domain", "coffee"), ("turn", "second")])
 def test_a_slice_equals_a_run_on_its_examples_alone(
-    saved: tuple[harness.Output, Path], tmp_path: Path, domain: str
+    saved: Saved, tmp_path: Path, column: str, value: str
 ) -> None:
-    whole, table = saved
     alone = harness.run(
-        of_domain(tmp_path / "in", domain),
+        of_slice(saved, tmp_path / "in", column, value),
         tmp_path / "out",
-        *("--bootstrap", 300, "--document_frequencies", table),
+        *("--bootstrap", 300, "--document_frequencies", saved.table),
     ).fine()
     for system in ("beam", "greedy", "sampling"):
         for metric in METRICS:
-            part = whole.score(system, metric, "domain", domain)
+            part = saved.output.score(system, metric, column, value)
             own = alone.score(system, metric)
             place = ("run_id", "slice", "slice_value")
             assert part["ci_low"] < part["value"] < part["ci_high"]
             assert without(part, *place) == without(own, *place)
-    replicates = whole.replicates
-    chosen = replicates.filter(pc.equal(replicates.column("slice_value"), domain))
+    replicates = saved.output.replicates
+    chosen = replicates.filter(pc.equal(replicates.column("slice_value"), value))
     for name in ("system", "metric", "replicate", "value"):
         assert chosen.column(name).to_pylist() == alone.replicates.column(name).to_pylist()
 
 
-def test_without_the_saved_table_cider_d_of_a_part_is_another(
-    saved: tuple[harness.Output, Path], tmp_path: Path
-) -> None:
+def test_without_the_saved_table_cider_d_of_a_part_is_another(saved: Saved, tmp_path: Path) -> None:
     # So that the test above shows that the table is used.
-    inputs = of_domain(tmp_path / "in", DOMAINS[0])
+    inputs = of_slice(saved, tmp_path / "in", "domain", "coffee")
     alone = harness.run(inputs, tmp_path / "out", "--bootstrap", 0).fine()
-    part = saved[0].score("beam", "cider_d", "domain", DOMAINS[0])
+    part = saved.output.score("beam", "cider_d", "domain", "coffee")
     own = alone.score("beam", "cider_d")
     assert abs(part["value"] - own["value"]) > 0.01
     assert part["signature"] != own["signature"]
 
 
-def test_a_run_by_its_own_saved_table_gives_the_same_bytes(
-    saved: tuple[harness.Output, Path], tmp_path: Path
-) -> None:
-    flags = (*harness.BASE_FLAGS, "--document_frequencies", saved[1], "--partitions", 2)
-    again = harness.run(harness.CHAT_INPUTS, tmp_path / "out", *flags).fine()
-    harness.check_same_bytes(saved[0], again)
+def test_a_run_by_its_own_saved_table_gives_the_same_bytes(saved: Saved, tmp_path: Path) -> None:
+    flags = (*FLAGS, "--document_frequencies", saved.table, "--partitions", 2)
+    again = harness.run(saved.inputs, tmp_path / "out", *flags).fine()
+    harness.check_same_bytes(saved.output, again)
 
 
-def test_slices_of_one_column_add_up_to_the_whole(saved: tuple[harness.Output, Path]) -> None:
-    rows = [row for row in saved[0].scores if row["metric"] == "bleu"]
+@pytest.mark.parametrize("column", ["domain", "turn"])
+def test_slices_of_one_column_add_up_to_the_whole(saved: Saved, column: str) -> None:
+    rows = [row for row in saved.output.scores if row["metric"] == "bleu"]
     for name in ("examples", "segments"):
         whole = {row["system"]: row[name] for row in rows if row["slice"] == "overall"}
         parts = dict.fromkeys(whole, 0)
         for row in rows:
-            if row["slice"] == "domain":
+            if row["slice"] == column:
                 parts[row["system"]] += row[name]
         assert parts == whole
 
@@ -102,13 +118,13 @@ def test_slices_of_one_column_add_up_to_the_whole(saved: tuple[harness.Output, P
     ],
 )
 def test_a_table_made_in_another_way_is_refused_and_the_difference_said(
-    saved: tuple[harness.Output, Path],
+    saved: Saved,
     tmp_path: Path,
     tokenizer: str,
     change: dict[str, object],
     says: list[str],
 ) -> None:
-    content = json.loads((saved[1] / "table.json").read_text(encoding="utf-8"))
+    content = json.loads((saved.table / "table.json").read_text(encoding="utf-8"))
     table = tmp_path / "table"
     table.mkdir()
     (table / "table.json").write_text(json.dumps({**content, **change}), encoding="utf-8")
@@ -126,11 +142,11 @@ def test_a_folder_that_is_no_table_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_saved_table_holds_the_documents_and_the_n_grams_of_two_or_more(
-    saved: tuple[harness.Output, Path],
+    saved: Saved,
 ) -> None:
-    content = json.loads((saved[1] / "table.json").read_text(encoding="utf-8"))
+    content = json.loads((saved.table / "table.json").read_text(encoding="utf-8"))
     assert (content["documents"], content["order"]) == (240, 4)
-    rows = pa.concat_tables([harness.read_parquet(saved[1] / name) for name in content["parts"]])
+    rows = pa.concat_tables([harness.read_parquet(saved.table / name) for name in content["parts"]])
     frequencies = rows.column("frequency").to_numpy()
     assert frequencies.min() == 2
     assert frequencies.max() <= 240
