@@ -150,6 +150,14 @@ def test_an_unknown_flag_is_an_error_that_names_the_nearest(
         assert f"Did you mean {nearest}?" in message
 
 
+def test_an_unknown_runner_is_an_error_and_takes_no_folder(
+    inputs: harness.Inputs, tmp_path: Path
+) -> None:
+    message = harness.run(inputs, tmp_path / "out", *FLAGS, "--runner=NoSuchRunner").refused()
+    assert "NoSuchRunner" in message
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_stands_behind_two_dashes_goes_to_the_runner_unchecked(
     inputs: harness.Inputs,
 ) -> None:
@@ -529,6 +537,13 @@ def test_hidden_files_in_folders_are_left_alone(inputs: harness.Inputs, tmp_path
         path.write_bytes(b"")
     output = harness.run(inputs, tmp_path / "out", *FLAGS).fine()
     assert output.counts["hypotheses.read"] == 2
+
+
+@pytest.mark.parametrize("name", ["run[1]", "run*", "a b", "夜"])
+def test_a_folder_of_any_name_is_read(tmp_path: Path, name: str) -> None:
+    inputs = pair(tmp_path / name, [("e0", "s", 0, "a")], [("e0", ["a"])])
+    output = harness.run(inputs, tmp_path / "out", *FLAGS, "--metrics", "bleu").fine()
+    assert output.counts["hypotheses.scored"] == 1
 
 
 def test_a_file_named_twice_is_read_once(inputs: harness.Inputs, tmp_path: Path) -> None:

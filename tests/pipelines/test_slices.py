@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import harness
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 METRICS = ("bleu", "cider_d")
@@ -141,6 +144,24 @@ def test_a_folder_that_is_no_table_is_refused(tmp_path: Path) -> None:
     assert "--save_document_frequencies" in message
 
 
+@pytest.mark.parametrize("damage", ["other rows", "no file"])
+def test_a_saved_table_whose_parts_are_not_those_that_were_saved_is_not_used(
+    saved: Saved, tmp_path: Path, damage: str
+) -> None:
+    # As a second save into the same folder leaves it, if it is killed before its end.
+    table = tmp_path / "table"
+    shutil.copytree(saved.table, table)
+    part = next(table.glob("part-*.parquet"))
+    rows = harness.read_parquet(part)
+    part.unlink()
+    if damage == "other rows":
+        pq.write_table(rows.slice(1), part)
+    flags = ("--bootstrap", 0, "--document_frequencies", table)
+    with contextlib.suppress(RuntimeError, ValueError):
+        assert harness.run(saved.inputs, tmp_path / "out", *flags).code != 0
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
 def test_a_saved_table_holds_the_documents_and_the_n_grams_of_two_or_more(
     saved: Saved,
 ) -> None:
@@ -247,7 +268,9 @@ def test_values_of_a_slice_that_are_null_or_numbers_have_a_name(tmp_path: Path) 
     assert output.segments.column("slice_year").to_pylist() == ["2024", "2025", "unknown", "2025"]
 
 
-@pytest.mark.parametrize("column", ["file", "row", "system", "text", "sample", "unit", "slice x"])
+@pytest.mark.parametrize(
+    "column", ["file", "row", "system", "text", "sample", "unit", "slice x", "a|b"]
+)
 def test_a_column_of_any_name_can_be_sliced_on_and_resampled_by(
     tmp_path: Path, column: str
 ) -> None:

@@ -64,7 +64,7 @@ def statistics_of(examples: Examples) -> np.ndarray:
 
 
 def test_the_layout_names_counts_first_and_every_statistic_once() -> None:
-    layout = StatisticsLayout((Bleu(), Cider(), Bleu((0.5, 0.5))))
+    layout = StatisticsLayout((Bleu(), Cider(), Cider(clip_and_penalise=False)))
     names = layout.names
     assert names[:3] == (EXAMPLES, MISSING, SEGMENTS)
     assert len(names) == len(set(names))
