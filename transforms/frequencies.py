@@ -108,18 +108,18 @@ class DocumentFrequencies(beam.PTransform):  # type: ignore[misc]
         requests = tokens | "Ask" >> beam.ParDo(
             _Ask(self.order, self.buckets, self.saved is not None)
         ).with_output_types(Keyed)
-        asked = [requests]
+        # Flattened only if there is something to add: the local runner copies what it flattens.
         if self.saved is not None:
             names = [files.join(self.saved.path, part) for part in self.saved.parts]
-            asked.append(
+            table = (
                 tokens.pipeline
                 | "TableFiles" >> beam.Create(names, reshuffle=False)
                 | "SpreadFiles" >> beam.Reshuffle()
                 | "ReadTable" >> beam.ParDo(_ReadTable(self.buckets)).with_output_types(Keyed)
             )
+            requests = (requests, table) | "Flatten" >> beam.Flatten()
         return (
-            asked
-            | "Flatten" >> beam.Flatten()
+            requests
             | "ByBucket" >> beam.GroupByKey()
             | "Answer"
             >> beam.ParDo(_Answer(self.saved, self.save))

@@ -12,7 +12,8 @@ import pytest
 
 from pipelines import command, options
 
-FLAGS = ("--tokenizer", "none", "--bootstrap", 0)
+FLAGS = ("--tokenizer", "none", "--bootstrap", 0, "--metrics", "bleu")
+BOTH = (*FLAGS, "--metrics", "bleu", "cider_d")
 
 
 def pair(
@@ -388,7 +389,7 @@ def test_if_nothing_can_be_scored_the_scores_are_null_with_the_reason(
 
 def test_files_without_rows_are_nothing_to_score(tmp_path: Path) -> None:
     inputs = pair(tmp_path / "in", [], [])
-    check_nothing_scored(harness.run(inputs, tmp_path / "out", *FLAGS, "--systems", "s"), ["s"])
+    check_nothing_scored(harness.run(inputs, tmp_path / "out", *BOTH, "--systems", "s"), ["s"])
 
 
 @pytest.mark.parametrize("bootstrap", [0, 8])
@@ -410,12 +411,12 @@ def test_cider_d_of_one_example_is_null_with_the_reason_and_right_with_a_saved_t
         [(f"e{i}", [text]) for i, text in enumerate(texts)],
     )
     one = pair(tmp_path / "one", [("e0", "s", 0, "a b c d")], [("e0", [texts[0]])])
-    row = harness.run(one, tmp_path / "out", *FLAGS).fine().score("s", "cider_d")
+    row = harness.run(one, tmp_path / "out", *BOTH).fine().score("s", "cider_d")
     assert row["value"] is row["ci_low"] is None
     assert row["note"] == "undefined: document frequencies of fewer than 2 examples"
 
-    harness.run(many, tmp_path / "m", *FLAGS, "--save_document_frequencies", tmp_path / "t").fine()
-    flags = (*FLAGS, "--document_frequencies", tmp_path / "t")
+    harness.run(many, tmp_path / "m", *BOTH, "--save_document_frequencies", tmp_path / "t").fine()
+    flags = (*BOTH, "--document_frequencies", tmp_path / "t")
     row = harness.run(one, tmp_path / "frozen", *flags).fine().score("s", "cider_d")
     # The identical text; every n-gram of it has a weight above 0.
     assert row["value"] == pytest.approx(10, abs=1e-6)
@@ -542,7 +543,7 @@ def test_hidden_files_in_folders_are_left_alone(inputs: harness.Inputs, tmp_path
 @pytest.mark.parametrize("name", ["run[1]", "run*", "a b", "夜"])
 def test_a_folder_of_any_name_is_read(tmp_path: Path, name: str) -> None:
     inputs = pair(tmp_path / name, [("e0", "s", 0, "a")], [("e0", ["a"])])
-    output = harness.run(inputs, tmp_path / "out", *FLAGS, "--metrics", "bleu").fine()
+    output = harness.run(inputs, tmp_path / "out", *FLAGS).fine()
     assert output.counts["hypotheses.scored"] == 1
 
 
