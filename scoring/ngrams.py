@@ -16,7 +16,6 @@ import numpy.typing as npt
 from scoring import hashing, ragged
 
 Ints = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
 
 _KEY_BITS = 63
 _STOP = -1
@@ -30,9 +29,9 @@ class NgramCounts:
     ``gram`` numbers the distinct n-grams of the batch by their tokens, first token first.
     """
 
-    gram: Int32s  # [entries]
-    text: Int32s  # [entries]
-    count: Int32s  # [entries]
+    gram: Ints  # [entries]
+    text: Ints  # [entries]
+    count: Ints  # [entries]
     hashes: hashing.Hashes  # [distinct n-grams]
 
 
@@ -46,14 +45,14 @@ def count_ngrams(
     (ours: sorted by hash) makes the order of grams independent of it too.
     """
     # A stop after every text ends the n-grams that would run into the next one.
-    texts = ragged.list_index(lengths + 1).astype(np.int32)
-    tokens = np.full(len(texts), _STOP, np.int32)
+    texts = ragged.list_index(lengths + 1)
+    tokens = np.full(len(texts), _STOP, np.int64)
     is_token = np.ones(len(texts), np.bool_)
     is_token[ragged.offsets_of(lengths + 1)[1:] - 1] = False
     tokens[is_token] = ids
     # The n-grams so far, sorted by (gram, position): where they start, their first n - 1 tokens.
     positions = np.flatnonzero(is_token)
-    prefix: npt.NDArray[Any] = np.zeros(len(positions), np.int32)
+    prefix = np.zeros(len(positions), np.int64)
     prefix_hashes = np.zeros(1, np.uint64)
     counts = []
     for n in range(1, order + 1):
@@ -63,8 +62,7 @@ def count_ngrams(
             positions, prefix, last = positions[goes_on], prefix[goes_on], last[goes_on]
         positions, starts = _sort(prefix, last, positions, len(vocabulary_hashes))
         first = np.flatnonzero(starts)
-        numbers = np.arange(len(first), dtype=np.int32)
-        gram = np.repeat(numbers, ragged.sizes_of(first, len(positions)))
+        gram = ragged.list_index(ragged.sizes_of(first, len(positions)))
         text = texts[positions]
         starts_entry = starts.copy()
         starts_entry[1:] |= text[1:] != text[:-1]
@@ -74,16 +72,16 @@ def count_ngrams(
         )
         entries = np.flatnonzero(starts_entry)
         if len(entries) == len(gram):
-            counts.append(NgramCounts(gram, text, np.ones(len(gram), np.int32), hashes))
+            counts.append(NgramCounts(gram, text, np.ones(len(gram), np.int64), hashes))
         else:
-            count = ragged.sizes_of(entries, len(gram)).astype(np.int32)
+            count = ragged.sizes_of(entries, len(gram))
             counts.append(NgramCounts(gram[entries], text[entries], count, hashes))
         prefix, prefix_hashes = gram, hashes
     return counts
 
 
 def _sort(
-    prefix: npt.NDArray[Any], last: Int32s, positions: Ints, vocabulary: int
+    prefix: Ints, last: Ints, positions: Ints, vocabulary: int
 ) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """Positions sorted by (prefix, last, position) and where a new (prefix, last) starts.
 
@@ -92,8 +90,7 @@ def _sort(
     position_bits = int(positions.max(initial=0)).bit_length()
     last_bits = max(vocabulary - 1, 0).bit_length()
     prefix_bits = int(prefix[-1]).bit_length() if len(prefix) else 0
-    gram = prefix.astype(np.int64)
-    gram <<= last_bits
+    gram = prefix << last_bits
     gram |= last
     if prefix_bits + last_bits + position_bits <= _KEY_BITS:
         gram <<= position_bits

@@ -57,9 +57,9 @@ class Layout:
         return ragged.list_index(self.hypotheses)
 
     @cached_property
-    def example_of_text(self) -> npt.NDArray[np.int32]:
+    def example_of_text(self) -> Ints:
         """[texts]"""
-        return ragged.list_index(self.references + self.hypotheses).astype(np.int32)
+        return ragged.list_index(self.references + self.hypotheses)
 
     @cached_property
     def text_of_hypothesis(self) -> Ints:
@@ -112,10 +112,10 @@ class NgramPairs:
     pairs of one n-gram in one hypothesis start.
     """
 
-    gram: npt.NDArray[np.int32]
+    gram: Ints
     pair: Ints
-    hypothesis_count: npt.NDArray[np.int32]
-    reference_count: npt.NDArray[np.int32]
+    hypothesis_count: Ints
+    reference_count: Ints
     first: Ints
 
 
