@@ -73,9 +73,9 @@ def test_the_key_holds_exactly_what_fits_in_it() -> None:
 
 def test_keys_that_would_pass_63_bits_are_sorted_otherwise() -> None:
     rng = np.random.default_rng(4)
-    prefix = np.sort(rng.integers(0, 2**28, 500).astype(np.int32))
+    prefix = np.sort(rng.integers(0, 2**28, 500))
     prefix[100:400] = prefix[100]  # many n-grams with one beginning
-    last = rng.integers(0, 3, 500).astype(np.int32) * np.int32(2**29)
+    last = rng.integers(0, 3, 500) * 2**29
     positions = rng.permutation(500)
     positions[np.argmax(positions)] = 2**20
     ordered, starts = ngrams._sort(prefix, last, positions, 2**31 - 1)
