@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -11,54 +12,41 @@ from runners import direct
 
 SMALL, LARGE = 1_000_000, 1_000_000_000
 
+Cores = Callable[[int], None]
+
 
 @pytest.fixture
-def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 3}, raising=False)
+def cores(monkeypatch: pytest.MonkeyPatch) -> Cores:
+    """A machine of so many cores."""
+
+    def have(number: int) -> None:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {*range(number)}, raising=False)
+
+    return have
 
 
-@pytest.mark.usefixtures("four_cores")
-def test_a_small_input_stays_in_memory_and_a_large_one_gets_a_process_for_every_core() -> None:
-    assert direct.options([], SMALL, 100) == [
-        "--direct_running_mode=in_memory",
-        "--direct_num_workers=4",
-    ]
-    assert direct.options(["--temp_location=x"], LARGE, 100) == [
-        "--direct_running_mode=multi_processing",
-        "--direct_num_workers=4",
-    ]
-
-
-@pytest.mark.usefixtures("four_cores")
-def test_there_are_never_more_workers_than_partitions() -> None:
-    assert direct.options([], SMALL, 1)[1] == "--direct_num_workers=1"
-    assert direct.options([], LARGE, 3) == [
-        "--direct_running_mode=in_memory",
-        "--direct_num_workers=3",
-    ]
-
-
-@pytest.mark.parametrize("cores", [1, 2])
-def test_a_large_input_stays_in_memory_on_few_cores(
-    monkeypatch: pytest.MonkeyPatch, cores: int
+@pytest.mark.parametrize(
+    ("number", "size", "tasks", "mode", "workers"),
+    [
+        (2, SMALL, 1, "in_memory", 1),
+        (2, SMALL, 50, "in_memory", 2),
+        (2, LARGE, 50, "in_memory", 2),
+        (8, SMALL, 50, "in_memory", 8),
+        (8, LARGE, 50, "multi_processing", 8),
+        (8, LARGE, 5, "multi_processing", 5),
+        (8, LARGE, 2, "in_memory", 2),
+    ],
+)
+def test_workers_are_as_many_as_cores_and_tasks_and_processes_only_where_they_pay(
+    cores: Cores, number: int, size: int, tasks: int, mode: str, workers: int
 ) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)), raising=False)
-    assert direct.options([], LARGE, 100) == [
-        "--direct_running_mode=in_memory",
-        f"--direct_num_workers={cores}",
+    cores(number)
+    assert direct.options(["--temp_location=x"], size, tasks) == [
+        f"--direct_running_mode={mode}",
+        f"--direct_num_workers={workers}",
     ]
 
 
-def test_threads_hand_over_quickly() -> None:
-    before = sys.getswitchinterval()
-    try:
-        direct.prepare()
-        assert sys.getswitchinterval() < 0.001
-    finally:
-        sys.setswitchinterval(before)
-
-
-@pytest.mark.usefixtures("four_cores")
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 @pytest.mark.parametrize(
     "given",
@@ -69,9 +57,20 @@ def test_threads_hand_over_quickly() -> None:
         ["--direct_num_workers", "2", "--direct_running_mode=multi_processing"],
     ],
 )
-def test_what_the_user_says_wins(given: list[str], size: int) -> None:
-    assert direct.options(given, size, 100) == []
+def test_what_the_user_says_wins(cores: Cores, given: list[str], size: int) -> None:
+    cores(8)
+    assert direct.options(given, size, 50) == []
 
 
 def test_all_names_of_the_local_runner_are_known() -> None:
     assert set(direct.NAMES) == {"direct", "DirectRunner", "FnApiRunner"}
+
+
+def test_threads_hand_over_the_lock_much_sooner_than_python_does_by_itself() -> None:
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(0.005)
+        direct.prepare()
+        assert sys.getswitchinterval() <= 0.001
+    finally:
+        sys.setswitchinterval(before)

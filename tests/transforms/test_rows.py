@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from schemas import tables
 from transforms import accounts
+from transforms.importers.base import Columns
 from transforms.read import cut
 from transforms.sources import InputFile, Inputs
 from transforms.write import check_balance, scores_csv
@@ -156,7 +157,7 @@ def test_splits_hold_every_row_group_once_with_the_number_of_its_first_row(
     drawn: list[tuple[str, list[tuple[int, int]]]],
 ) -> None:
     files = tuple(
-        InputFile(table, f"f{i}", sum(r for r, _ in groups), ("text",), tuple(groups))
+        InputFile(table, f"f{i}", sum(r for r, _ in groups), Columns("parquet"), tuple(groups))
         for i, (table, groups) in enumerate(drawn)
     )
     inputs = Inputs(files, 1, 1)
