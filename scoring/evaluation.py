@@ -134,13 +134,13 @@ def slice_sums(
         values, order, lengths = _by_value(column)
         grouped = _weighted(examples.units[order], flat[order], lengths, seed, replicates)
         result += [
-            SliceSums(name, value, sums.reshape(-1, systems, k))
+            SliceSums(name, value, sums.reshape(len(sums), systems, k))
             for value, sums in zip(values, grouped)
         ]
         overall = grouped.sum(axis=0) if overall is None else overall
     if overall is None:
         overall = _weighted(examples.units, flat, np.array([n]), seed, replicates)[0]
-    return [SliceSums(*OVERALL, overall.reshape(-1, systems, k)), *result]
+    return [SliceSums(*OVERALL, overall.reshape(len(overall), systems, k)), *result]
 
 
 def _by_value(column: pa.Array) -> tuple[list[str], Ints, Ints]:

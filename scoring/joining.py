@@ -73,6 +73,7 @@ def join(
     missing: str = "empty",
     resample_by: str | None = None,
     slices: Sequence[str] = (),
+    refused: pa.ChunkedArray | None = None,
 ) -> Joined:
     """Join the hypotheses of a partition to its references.
 
@@ -82,6 +83,8 @@ def join(
     systems: all there are, in the order of their numbers. Rows of others are left out, counted.
     missing: what happens if a system gave nothing for an example: ``empty`` and ``error`` fill in
         one empty hypothesis, ``skip`` leaves it out.
+    refused: ids of rows of the references that were refused before. A hypothesis for one of them
+        is refused because of it; one for an id that no row has lies outside (counted).
     Rows that are equal collapse into one; rows that contradict each other under one key are all
     refused; a hypothesis without (accepted) references is refused.
     """
@@ -101,6 +104,7 @@ def join(
     kept, contradicting, collapsed = _distinct(
         by_id, _string_starts(ids.take(pa.array(by_id))), content
     )
+    unusable = ids.take(pa.array(contradicting))
     counts["references.collapsed"] = collapsed
     if len(contradicting):
         refusals.append(
@@ -131,6 +135,9 @@ def join(
                 "no accepted row of the references has this example_id",
             )
         )
+        of_refused = pa.concat_arrays([unusable, *(refused.chunks if refused is not None else [])])
+        orphans = _column(hypotheses, "example_id").take(pa.array(orphan))
+        counts["hypotheses.outside"] = int(np.count_nonzero(_index_in(orphans, of_refused) < 0))
     usable = np.flatnonzero((example >= 0) & (system >= 0))
     order = usable[np.lexsort((sample[usable], system[usable], example[usable]))]
     content = _hash_nullable(text)

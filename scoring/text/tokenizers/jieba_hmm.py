@@ -33,9 +33,6 @@ _ENDS = ("E", "S")
 class WordModel:
     """The model, with tables loaded from the jieba package at first use."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {}
-
     def word_ends(self, characters: npt.NDArray[Any], lengths: Ints) -> npt.NDArray[np.bool_]:
         """Whether a word ends at each character.
 

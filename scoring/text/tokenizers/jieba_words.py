@@ -7,7 +7,7 @@ the tokens are those of jieba itself: tests/scoring/text/test_jieba_words.py com
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,16 +38,38 @@ _LATIN = r"^([a-zA-Z0-9]+|[+#&._%\-])$"
 _BYTES_OF_A_HAN = 3  # in UTF-8
 
 
+@cache
+def _dictionary() -> rjieba.Jieba:
+    """jieba's own dictionary, loaded once a process (0.2 s) and never added to: not the one that
+    the module rjieba shares with everybody."""
+    import rjieba
+
+    return rjieba.Jieba()
+
+
+@cache
+def _slow_jieba() -> jieba.Tokenizer:
+    import jieba
+
+    tokenizer = jieba.Tokenizer()
+    # Not initialize(): that keeps a cache in the temporary folder that all users share.
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer
+
+
+@cache
+def _model() -> WordModel:
+    return WordModel()
+
+
 class JiebaTokenizer:
-    """jieba, precise mode. Holds its own dictionary, never the one jieba shares in a process."""
+    """jieba, precise mode."""
 
     name = "jieba"
 
     def signature(self) -> str:
         return "jieba-0.42"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {}  # the engines cannot be pickled and are built where they are used
 
     def tokenize(self, texts: pa.Array) -> Tokens:
         other = pc.match_substring_regex(texts, _OTHER_HAN).to_numpy(zero_copy_only=False)
@@ -56,32 +78,12 @@ class JiebaTokenizer:
         rare = np.flatnonzero(other).tolist()
         lists = self._fast(pc.if_else(pa.array(other), "", texts)).to_lists()
         for i, text in zip(rare, texts.take(pa.array(rare)).to_pylist()):
-            lists[i] = list(self._jieba.cut(text))
+            lists[i] = list(_slow_jieba().cut(text))
         lengths = np.array([len(tokens) for tokens in lists], np.int64)
         return Tokens.from_flat([token for tokens in lists for token in tokens], lengths)
 
-    @cached_property
-    def _rjieba(self) -> rjieba.Jieba:
-        import rjieba
-
-        return rjieba.Jieba()
-
-    @cached_property
-    def _jieba(self) -> jieba.Tokenizer:
-        import jieba
-
-        tokenizer = jieba.Tokenizer()
-        # Not initialize(): that keeps a cache in the temporary folder that all users share.
-        tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
-        tokenizer.initialized = True
-        return tokenizer
-
-    @cached_property
-    def _model(self) -> WordModel:
-        return WordModel()
-
     def _fast(self, texts: pa.Array) -> Tokens:
-        cut = self._rjieba.cut
+        cut = _dictionary().cut
         encoded = pa.chunked_array(
             [pa.array(cut(joined, False), pa.string()) for joined in _calls(texts)], pa.string()
         )
@@ -124,14 +126,14 @@ class JiebaTokenizer:
         loose: npt.NDArray[np.bool_] = _matches(vocabulary, _HAN).copy()
         latin = np.flatnonzero(_matches(vocabulary, _LATIN))
         for i, token in zip(latin.tolist(), vocabulary.take(pa.array(latin)).to_pylist()):
-            loose[i] = len(token) == 1 or not self._rjieba.has_word(token)
+            loose[i] = len(token) == 1 or not _dictionary().has_word(token)
         return loose
 
     def _cut_runs(self, runs: pa.Array) -> tuple[pa.Array, Ints]:
         """The words of every run, one run after the other, and how many each has."""
         strings: list[str] = runs.to_pylist()
         # What the dictionary knows as a whole but was not cut so stays in single characters.
-        known = np.array([self._rjieba.has_word(run) for run in strings], np.bool_)
+        known = np.array([_dictionary().has_word(run) for run in strings], np.bool_)
         lengths = pc.utf8_length(runs).to_numpy(zero_copy_only=False).astype(np.int64)
         _, offsets = hashing.utf8_of(runs)
         is_pure = np.diff(offsets) == lengths * _BYTES_OF_A_HAN
@@ -161,7 +163,7 @@ class JiebaTokenizer:
         """As ``_cut_runs``, of runs of Chinese characters only."""
         data = hashing.utf8_of(runs)[0].tobytes()
         characters = np.frombuffer(data.decode("utf-8").encode("utf-32-le"), "<u4")
-        ends = self._model.word_ends(characters.astype(np.int64), lengths)
+        ends = _model().word_ends(characters.astype(np.int64), lengths)
         ends |= np.repeat(known, lengths)
         cuts = np.concatenate([[0], (np.flatnonzero(ends) + 1) * _BYTES_OF_A_HAN])
         pieces = pa.StringArray.from_buffers(

@@ -1,4 +1,4 @@
-"""The tokenizer jieba (rjieba with two repairs) against the jieba package itself."""
+"""The tokenizer jieba (rjieba and a word model of our own) against the jieba package itself."""
 
 from __future__ import annotations
 
@@ -181,3 +181,32 @@ def test_words_added_to_the_jieba_that_a_process_shares_change_nothing(
         assert tokens(JiebaTokenizer(), [text]) == before
     finally:
         jieba.dt.FREQ = old
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["常在在", "仙仙仙仙眩", "光雍雍雍为", "仙仙仙仙仙仙仙", "眩仙仙仙a仙仙仙眩", "哈哈哈哈哈哈"],
+)
+def test_ties_of_the_word_model_are_broken_as_jieba_breaks_them(
+    package: jieba.Tokenizer, text: str
+) -> None:
+    # rjieba's own model cuts the first three otherwise.
+    cut = JiebaTokenizer().tokenize(pa.array([text])).to_lists()
+    assert cut == [list(package.cut(text))]
+
+
+def test_runs_of_repeated_rare_characters_are_cut_as_jieba_cuts_them(
+    package: jieba.Tokenizer,
+) -> None:
+    # Few characters, so that equal ones stand side by side and paths tie.
+    draw = random.Random(20261130)
+    alphabets = [
+        [chr(draw.randrange(0x4E00, 0x9FD6)) for _ in range(draw.randint(1, 4))] for _ in range(400)
+    ]
+    texts = [
+        "".join(draw.choice([*alphabet, "x"]) for _ in range(draw.randint(1, 12)))
+        for alphabet in alphabets
+        for _ in range(10)
+    ]
+    cut = JiebaTokenizer().tokenize(pa.array(texts)).to_lists()
+    assert cut == [list(package.cut(text)) for text in texts]
