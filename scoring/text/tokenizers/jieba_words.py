@@ -7,6 +7,7 @@ the tokens are those of jieba itself: tests/scoring/text/test_jieba_words.py com
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,13 @@ _OTHER_HAN = r"[\x{3400}-\x{4dbf}\x{9fd6}-\x{9fff}\x{f900}-\x{faff}\x{20000}-\x{
 _HAN = rf"^[\x{{{FIRST:x}}}-\x{{{LAST:x}}}]$"
 _LATIN = r"^([a-zA-Z0-9]+|[+#&._%\-])$"
 _BYTES_OF_A_HAN = 3  # in UTF-8
+
+# How jieba cuts a run before its model sees the Chinese parts.
+_PARTS = re.compile(
+    f"[{chr(FIRST)}-{chr(LAST)}]+"
+    r"|[a-zA-Z0-9]+(?:\.\d+)?%?"
+    f"|[^{chr(FIRST)}-{chr(LAST)}a-zA-Z0-9]+"
+)
 
 
 @cache
@@ -133,43 +141,66 @@ class JiebaTokenizer:
         """The words of every run, one run after the other, and how many each has."""
         strings: list[str] = runs.to_pylist()
         # What the dictionary knows as a whole but was not cut so stays in single characters.
-        known = np.array([_dictionary().has_word(run) for run in strings], np.bool_)
-        lengths = pc.utf8_length(runs).to_numpy(zero_copy_only=False).astype(np.int64)
-        _, offsets = hashing.utf8_of(runs)
-        is_pure = np.diff(offsets) == lengths * _BYTES_OF_A_HAN
+        known = np.fromiter(map(_dictionary().has_word, strings), np.bool_, len(strings))
+        is_pure = _is_chinese(runs)
         if is_pure.all():
-            return self._cut_chinese(runs, lengths, known)
-        from jieba import finalseg
-
+            return self._cut_chinese(runs, known)
         pure, mixed = np.flatnonzero(is_pure), np.flatnonzero(~is_pure)
-        pieces, counts = self._cut_chinese(runs.take(pa.array(pure)), lengths[pure], known[pure])
-        # Runs with letters or digits are few: they go through jieba itself.
-        of_mixed = [
-            list(strings[i]) if known[i] else list(finalseg.cut(strings[i])) for i in mixed.tolist()
+        parts = [
+            list(strings[i]) if known[i] else _PARTS.findall(strings[i]) for i in mixed.tolist()
         ]
-        sizes = np.zeros(len(runs), np.int64)
-        sizes[pure] = counts
-        sizes[mixed] = [len(words) for words in of_mixed]
-        starts = np.zeros(len(runs), np.int64)
-        starts[pure] = ragged.offsets_of(counts)[:-1]
-        starts[mixed] = len(pieces) + ragged.offsets_of(sizes[mixed])[:-1]
-        flat = pa.array([word for words in of_mixed for word in words], pa.string())
-        pool = pa.concat_arrays([pieces, flat])
-        return pool.take(pa.array(ragged.ranges(starts, sizes))), sizes
+        return _merged(
+            (pure, *self._cut_chinese(runs.take(pa.array(pure)), known[pure])),
+            (mixed, *self._cut_parts(parts)),
+        )
 
-    def _cut_chinese(
-        self, runs: pa.Array, lengths: Ints, known: npt.NDArray[np.bool_]
-    ) -> tuple[pa.Array, Ints]:
+    def _cut_parts(self, parts: list[list[str]]) -> tuple[pa.Array, Ints]:
+        """As ``_cut_runs``, of runs that were cut between Chinese and other characters."""
+        flat = pa.array([part for run in parts for part in run], pa.string())
+        is_chinese = _is_chinese(flat)
+        chinese, other = np.flatnonzero(is_chinese), np.flatnonzero(~is_chinese)
+        unknown = np.zeros(len(chinese), np.bool_)
+        pieces, counts = _merged(
+            (chinese, *self._cut_chinese(flat.take(pa.array(chinese)), unknown)),
+            (other, flat.take(pa.array(other)), np.ones(len(other), np.int64)),
+        )
+        sizes = np.array([len(run) for run in parts], np.int64)
+        return pieces, ragged.segment_sum(counts, sizes)
+
+    def _cut_chinese(self, runs: pa.Array, known: npt.NDArray[np.bool_]) -> tuple[pa.Array, Ints]:
         """As ``_cut_runs``, of runs of Chinese characters only."""
-        data = hashing.utf8_of(runs)[0].tobytes()
-        characters = np.frombuffer(data.decode("utf-8").encode("utf-32-le"), "<u4")
+        data, offsets = hashing.utf8_of(runs)
+        lengths = np.diff(offsets) // _BYTES_OF_A_HAN
+        text = data.tobytes()
+        characters = np.frombuffer(text.decode("utf-8").encode("utf-32-le"), "<u4")
         ends = _model().word_ends(characters.astype(np.int64), lengths)
         ends |= np.repeat(known, lengths)
         cuts = np.concatenate([[0], (np.flatnonzero(ends) + 1) * _BYTES_OF_A_HAN])
         pieces = pa.StringArray.from_buffers(
-            len(cuts) - 1, pa.py_buffer(cuts.astype(np.int32)), pa.py_buffer(data)
+            len(cuts) - 1, pa.py_buffer(cuts.astype(np.int32)), pa.py_buffer(text)
         )
         return pieces, ragged.segment_sum(ends.astype(np.int64), lengths)
+
+
+def _merged(
+    one: tuple[Ints, pa.Array, Ints], other: tuple[Ints, pa.Array, Ints]
+) -> tuple[pa.Array, Ints]:
+    """Two sets of runs in one order. Each: their places in it, their pieces, how many each has."""
+    counts = np.zeros(len(one[0]) + len(other[0]), np.int64)
+    starts = np.zeros(len(counts), np.int64)
+    for (places, _, sizes), base in ((one, 0), (other, len(one[1]))):
+        counts[places] = sizes
+        starts[places] = base + ragged.offsets_of(sizes)[:-1]
+    pool = pa.concat_arrays([one[1], other[1]])
+    return pool.take(pa.array(ragged.ranges(starts, counts))), counts
+
+
+def _is_chinese(runs: pa.Array) -> npt.NDArray[np.bool_]:
+    """Whether a run has Chinese characters only; the others of a run are all ASCII."""
+    characters: Ints = pc.utf8_length(runs).to_numpy(zero_copy_only=False).astype(np.int64)
+    _, offsets = hashing.utf8_of(runs)
+    chinese: npt.NDArray[np.bool_] = np.diff(offsets) == characters * _BYTES_OF_A_HAN
+    return chinese
 
 
 def _matches(strings: pa.Array, pattern: str) -> npt.NDArray[np.bool_]:
