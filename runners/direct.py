@@ -45,3 +45,39 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+# Peak of what a local run holds, measured (docs/performance.md): everything that passes between
+# two stages sits in memory at once, some of it three times while the runner groups it.
+_BASE_BYTES = 350_000_000
+_BYTES_OF_AN_INPUT_BYTE = 18.5
+
+
+def memory_needed(input_bytes: int) -> int:
+    """About how much memory a local run of an input needs. input_bytes: as in ``options``."""
+    return round(_BASE_BYTES + _BYTES_OF_AN_INPUT_BYTE * input_bytes)
+
+
+def memory_warning(input_bytes: int) -> str:
+    """What to say before a run that this machine may not hold; empty if it should."""
+    needed, free = memory_needed(input_bytes), _memory_free()
+    if free is None or needed <= free:
+        return ""
+    return (
+        f"a local run of this input needs about {needed / 1e9:.1f} GB of memory, but "
+        f"{free / 1e9:.1f} GB are free here: it may be ended by the system.\n"
+        "The local runner holds what passes between stages; on a cluster (--runner FlinkRunner, "
+        "--runner DataflowRunner) a worker holds one partition at a time."
+    )
+
+
+def _memory_free() -> int | None:
+    """Bytes that new processes can take without swapping; None where that is not known."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None

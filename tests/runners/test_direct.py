@@ -74,3 +74,32 @@ def test_threads_hand_over_the_lock_much_sooner_than_python_does_by_itself() -> 
         assert sys.getswitchinterval() <= 0.001
     finally:
         sys.setswitchinterval(before)
+
+
+def test_the_memory_of_a_run_grows_with_its_input() -> None:
+    assert direct.memory_needed(0) > 0
+    assert direct.memory_needed(2 * LARGE) - direct.memory_needed(LARGE) == pytest.approx(
+        direct.memory_needed(LARGE) - direct.memory_needed(0), rel=1e-6
+    )
+
+
+def test_a_run_that_the_machine_cannot_hold_is_told_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(direct, "_memory_free", lambda: direct.memory_needed(LARGE))
+    assert direct.memory_warning(LARGE) == ""
+    said = direct.memory_warning(LARGE + SMALL)
+    assert "GB are free here" in said
+    assert "--runner FlinkRunner" in said
+
+
+def test_nothing_is_said_where_the_free_memory_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(direct, "_memory_free", lambda: None)
+    assert direct.memory_warning(10**15) == ""
+
+
+def test_the_free_memory_is_read_from_the_system() -> None:
+    free = direct._memory_free()
+    assert free is None or 10**7 < free < 10**14
