@@ -7,6 +7,7 @@ from setuptools import setup
 ROOMS = [
     "pipelines",
     "transforms",
+    "transforms.importers",
     "scoring",
     "scoring.metrics",
     "scoring.statistics",
@@ -22,8 +23,10 @@ REQUIRED = [
     "jieba>=0.42.1,<0.43",
     "numpy>=2.0,<3",
     "pyarrow>=18,<27",
+    "rich>=13,<16",
     "rjieba>=0.2.2,<0.3",
     "threadpoolctl>=3.5,<4",
+    "tomli>=2.0,<3; python_version < '3.11'",
 ]
 
 # What .ci/run and the tests need beside it.

@@ -1,50 +1,254 @@
-"""The command ``liangchi``. Beam and numpy are imported only when a job is run."""
+"""The command ``liangchi``. Beam and numpy are imported only when a job is run, and other rooms
+only after a look at where they would come from."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pipelines import options
-from schemas.errors import UserError
+from pipelines import interrupts, logs, rooms
+from pipelines.text import printable_lines
+
+if TYPE_CHECKING:
+    from pipelines.options import Call
+    from pipelines.report import Result
 
 FINE, OUR_FAULT, WRONG_CALL, BELOW_LIMITS = 0, 1, 2, 3
+STOPPED = interrupts.STOPPED
 
-_USAGE = """usage: liangchi evaluate ...
+_USAGE = """usage: liangchi COMMAND ...
 
-  evaluate   score systems' texts against references (liangchi evaluate --help)
+  evaluate   score systems' texts against references
+  score      the same for files of lines; a line a score
+  config     print the settings in force, as a file for --config
+  show       print a finished run again
+  explain    show how one example got its scores
+
+liangchi COMMAND --help says more.
 """
 
 
+@dataclass
+class Session:
+    """One call of the command: what its parts must know of each other.
+
+    owner: whether the process is the command's own. output: the folder of the run, once it is
+    known; claimed: whether it is this run's already.
+    """
+
+    log: logs.Log
+    interrupts: interrupts.Interrupts
+    arguments: Sequence[str]
+    owner: bool = False
+    output: str | None = None
+    claimed: bool = False
+    remote: bool = False
+
+    def say(self, message: str, level: str = "error") -> None:
+        """Tell the user something on stderr, as text or as a line of JSON."""
+        if self.log.as_json:
+            self.log.event("message", level, message=message)
+            return
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"liangchi: {printable_lines(message)}\n")
+            sys.stderr.flush()
+
+    def end(self, code: int) -> None:
+        """End the process and its workers, whatever Beam's threads still wait for."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        interrupts.end_children()
+        os._exit(code)
+
+    def lose_worker(self) -> None:
+        """A worker is gone and the job waits for it."""
+        self.interrupts.hold()
+        for cleanup in self.interrupts.cleanups:
+            with contextlib.suppress(Exception):
+                cleanup()
+        self.end(_failed(self, RuntimeError("Channel closed: a worker process ended")))
+
+    def left_behind(self) -> str:
+        """What a run that is stopped leaves."""
+        if self.output is None or not self.claimed:
+            return "stopped before anything was written."
+        if self.remote:
+            return (
+                f"stopped watching. The job may go on where it runs: stop it there. Until "
+                f"{self.output} holds manifest.json the run is incomplete."
+            )
+        path = os.path.expanduser(self.output)
+        if not os.path.isdir(path):
+            return "stopped; nothing is left."
+        if os.path.exists(os.path.join(path, "manifest.json")):
+            return f"stopped; the run in {self.output} is complete."
+        return (
+            f"stopped: the run is incomplete, {self.output} holds no manifest.\n"
+            "Run it again with --overwrite, or delete the folder."
+        )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run the command; the exit code.
+
+    arguments: None for those of the process, which then is the command's own: it takes care of
+    signals, and of what its workers write to stderr.
+    """
+    if problem := rooms.shadowed():
+        sys.stderr.write(f"liangchi: {printable_lines(problem)}\n")
+        return WRONG_CALL
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help"):
         sys.stdout.write(_USAGE)
         return FINE if given else WRONG_CALL
+    with contextlib.ExitStack() as stack:
+        output = None
+        watched = interrupts.Interrupts()
+        if arguments is None:
+            for stream in (sys.stdout, sys.stderr):
+                if hasattr(stream, "reconfigure"):  # Chinese in a terminal that knows only ASCII
+                    stream.reconfigure(errors="backslashreplace")
+            output = stack.enter_context(logs.own_stderr())
+            watched = stack.enter_context(interrupts.watched())
+        log = stack.enter_context(logs.kept("--log_json" in given))
+        if output is not None:
+            log.keep_output(output)
+        session = Session(log, watched, given, owner=arguments is None)
+        watched.message, watched.say = session.left_behind, session.say
+        code = _run(session)
+        if session.owner and code == OUR_FAULT:
+            session.end(code)
+        return code
+
+
+def _run(session: Session) -> int:
+    name, *rest = session.arguments
     try:
-        if given[0] != "evaluate":
-            raise options.UsageError(f"unknown command {given[0]!r}\n{_USAGE}")
-        return evaluate(given[1:])
-    except UserError as error:
-        sys.stderr.write(f"liangchi: {error}\n")
+        if name not in _COMMANDS:
+            from pipelines import options
+
+            raise options.UsageError(f"unknown command {name!r}\n{_USAGE}")
+        code = _COMMANDS[name](session, rest)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Who read our output has seen enough, such as head. Python flushes again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except Exception as error:
+        session.interrupts.hold()
+        return _failed(session, error)
+
+
+def _failed(session: Session, error: Exception) -> int:
+    from pipelines import failures
+
+    if (found := failures.user_error(error)) is not None:
+        session.say(str(found))
         return WRONG_CALL
+    place = None
+    if session.output is not None and "://" not in session.output:
+        place = os.path.dirname(os.path.abspath(os.path.expanduser(session.output)))
+    path = failures.write_report(error, session.arguments, place, session.log.text())
+    report = f"A report is in {path} (nothing was sent)." if path else "No report could be written."
+    lines = [f"this is our fault, not yours: {failures.summary(error)}", report]
+    lines.append(failures.advice(error))
+    if session.claimed and session.output and (session.remote or os.path.isdir(session.output)):
+        lines.append(f"The run is incomplete: {session.output} holds no manifest.")
+    session.say("\n".join(lines))
+    return OUR_FAULT
 
 
-def evaluate(arguments: Sequence[str]) -> int:
+def evaluate(session: Session, arguments: Sequence[str]) -> int:
     """``liangchi evaluate``"""
-    call = options.parse(arguments)
+    from pipelines import options
+
+    return run_job(session, options.parse(arguments), None)
+
+
+def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) -> int:
+    """Run the job of a call and print its scores, by ``text`` or as the call says."""
+    session.output = call.config.output
+    session.log.as_json = call.log_json  # the configuration file may say so too
     # Before numpy is imported, here and in the workers: its BLAS would start threads that wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from pipelines import evaluation, report
+    from pipelines import evaluation, progress, report
 
     planned = evaluation.plan(call.config)
-    evaluation.run(planned, call.beam)
+    if warning := evaluation.memory_warning(planned, call.beam):
+        session.say(warning, "warning")
+    root = evaluation.claim(planned, call.beam, call.overwrite)
+    session.claimed, session.remote = True, not evaluation.is_local(call.beam)
+    display: progress.Display | None = None
+    if call.quiet or session.remote:
+        pass
+    elif session.log.as_json:
+        display = progress.Events(session.log)
+    elif sys.stderr.isatty():
+        display = progress.Terminal()
+    with contextlib.ExitStack() as stack:
+        cleanups = session.interrupts.cleanups
+        stack.enter_context(progress.shown(display, evaluation.tally(planned), cleanups))
+        if session.owner and not session.remote:
+            stack.enter_context(interrupts.workers_watched(session.lose_worker))
+        evaluation.run(planned, root)
+    for line in list(dict.fromkeys(session.log.errors))[:3]:
+        session.say(f"while it ran, an error was logged: {line}", "warning")
     result = report.load(call.config.output)
-    sys.stdout.write(report.table(result))
+    sys.stdout.write(
+        text(result) if text else report.render(result, call.printing, call.config.output)
+    )
     problems = report.problems(result, call.config)
     for problem in problems:
-        sys.stderr.write(f"liangchi: {problem}\n")
-    sys.stdout.write(f"{call.config.output}\n")
+        session.say(problem)
     return BELOW_LIMITS if problems else FINE
+
+
+def score(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi score``"""
+    from pipelines import score
+
+    with score.called(arguments, session.interrupts.cleanups) as call:
+        return run_job(session, call, score.text(call, session.say))
+
+
+def config(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi config``"""
+    from pipelines.config import config
+
+    sys.stdout.write(config(arguments))
+    return FINE
+
+
+def show(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi show``"""
+    from pipelines.show import show
+
+    sys.stdout.write(show(arguments))
+    return FINE
+
+
+def explain(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi explain``"""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from pipelines.explain import explain
+
+    sys.stdout.write(explain(arguments, lambda message: session.say(message, "info")))
+    return FINE
+
+
+_COMMANDS: dict[str, Callable[[Session, Sequence[str]], int]] = {
+    "evaluate": evaluate,
+    "score": score,
+    "config": config,
+    "show": show,
+    "explain": explain,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

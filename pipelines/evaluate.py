@@ -6,4 +6,5 @@ import sys
 from pipelines.command import main
 
 if __name__ == "__main__":
-    sys.exit(main(["evaluate", *sys.argv[1:]]))
+    sys.argv.insert(1, "evaluate")
+    sys.exit(main())

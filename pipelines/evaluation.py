@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+import shutil
+import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import apache_beam as beam
+import pyarrow as pa
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 import runners.direct
+from pipelines import output as folders
+from pipelines import progress
 from schemas.configuration import Evaluation
 from schemas.errors import ConfigurationError, OutputError
 from scoring import hashing
-from transforms import accounts, files, frequencies, read, scores, sources, tokens, write
+from transforms import (
+    accounts,
+    files,
+    frequencies,
+    read,
+    scores,
+    slices,
+    sources,
+    tokens,
+    write,
+)
 from transforms.packets import Keyed, Packet
 from transforms.sources import Inputs
 
@@ -68,12 +85,17 @@ def plan(config: Evaluation) -> Plan:
                 "a metric that uses document frequencies, such as cider_d, in --metrics",
             )
         path = files.absolute(config.save_document_frequencies)
+        if held := files.listing(path):
+            raise OutputError(
+                f"--save_document_frequencies {path}: the folder already holds {held[0]!r}.\n"
+                "Expected a new or empty folder, so that two tables never mix. Name another one."
+            )
         save_to = frequencies.SavedTable(path, order, 0, recipe, "", ())
     signatures = []
     for metric in layout.metrics:
         parts = {"metric": metric.name, **metric.signature(), "text": recipe}
         if metric.document_order:
-            parts["df"] = saved.fingerprint if saved else "{table}"
+            parts["df"] = saved.fingerprint if saved else write.OWN_TABLE
         parts["missing"] = "skip" if config.missing == "skip" else "empty"
         if config.bootstrap.replicates:
             bootstrap = config.bootstrap
@@ -104,12 +126,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     rows = (
         root
         | "Splits" >> beam.Create(inputs.splits(), reshuffle=False)
-        | "Read"
-        >> (
-            read.ReadRows(
-                read.Rows(inputs.partitions, plan.text.reference_columns, config.max_characters)
-            )
-        )
+        | "Read" >> (read.ReadRows(_rows(plan)))
     )
     if config.systems:
         named = root | "Systems" >> beam.Create([list(config.systems)], reshuffle=False)
@@ -120,7 +137,10 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
             | "Systems" >> beam.CombineGlobally(tokens.SystemsFn())
         )
     systems = beam.pvalue.AsSingleton(named)
-    joined = rows[read.ROWS] | "Join" >> tokens.JoinAndTokenise(plan.text, systems)
+    values = rows[slices.VALUES] | "SliceValues" >> slices.CommonValues()
+    joined = rows[read.ROWS] | "Join" >> tokens.JoinAndTokenise(
+        plan.text, systems, beam.pvalue.AsSingleton(values)
+    )
     results: list[beam.PCollection[Keyed]] = []
     scored = joined[tokens.TOKENS]
     order = plan.measures.document_order
@@ -144,7 +164,14 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         parts | "Parts" >> beam.Flatten() | "Finish" >> scores.FinishSlices(plan.measures, systems),
         statistics
         | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions, systems),
-        (rows[read.REFUSED], joined[accounts.ACCOUNT])
+        (
+            rows[read.REFUSED],
+            joined[accounts.ACCOUNT],
+            values | "OtherValues" >> beam.Map(slices.account_of).with_output_types(Keyed),
+            root
+            | "BadFiles"
+            >> beam.Create(_bad_files(inputs), reshuffle=False).with_output_types(Keyed),
+        )
         | "Accounts" >> beam.Flatten()
         | "WriteAccounts" >> write.WriteAccounts(output, inputs.partitions),
         root
@@ -159,6 +186,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         replicates=config.bootstrap.replicates,
         slices=config.slices,
         manifest=json.dumps(manifest(plan)),
+        frozen=plan.saved,
         saved=plan.save_to,
     )
     return (
@@ -166,6 +194,31 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         | "Results" >> beam.Flatten()
         | "WriteResults" >> write.WriteResults(run, plan.measures, systems)
     )
+
+
+def _rows(plan: Plan) -> read.Rows:
+    config = plan.config
+    return read.Rows(
+        plan.inputs.partitions,
+        plan.text.reference_columns,
+        config.max_characters,
+        config.slices,
+        config.null_text,
+        config.skip_bad_files,
+    )
+
+
+def read_rows(plan: Plan) -> Iterator[tuple[str, int, pa.Table]]:
+    """(table, partition, accepted rows of it) of all inputs, read in this process: for a look at
+    single rows, with what the job reads by."""
+    for split in plan.inputs.splits():
+        yield from read.accepted(split, _rows(plan))
+
+
+def _bad_files(inputs: Inputs) -> list[Keyed]:
+    """An account of the files that were refused before the job."""
+    refused = [accounts.refused_file(f.table, f.path, f.detail) for f in inputs.refused]
+    return [(0, accounts.account({}, pa.concat_tables(refused) if refused else None))]
 
 
 def manifest(plan: Plan) -> dict[str, Any]:
@@ -176,6 +229,7 @@ def manifest(plan: Plan) -> dict[str, Any]:
             {"table": f.table, "path": f.path, "rows": f.rows, "bytes": f.bytes}
             for f in plan.inputs.files
         ],
+        "working_directory": os.getcwd(),
         "partitions": plan.inputs.partitions,
         "buckets": plan.inputs.buckets,
         "replicate_groups": plan.config.replicate_groups,
@@ -198,34 +252,68 @@ def installed(distribution: str) -> str:
         return "not installed"
 
 
-def claim(output: str) -> None:
-    """Take a folder for a run: it must be new or empty. Raises OutputError."""
-    folder = files.absolute(output)
-    try:
-        held = files.listing(folder)
-        if held:
-            raise OutputError(
-                f"--output {output}: the folder already holds {held[0]!r}"
-                f"{f' and {len(held) - 1} more' if len(held) > 1 else ''}.\n"
-                "Expected a new or empty folder, so that runs never mix. Name another one."
-            )
-        marker = {"product": "liangchi", "state": f"a run is complete if {write.MANIFEST} exists"}
-        files.write_bytes(files.join(folder, write.MARKER), json.dumps(marker).encode())
-    except OSError as error:
-        raise OutputError(f"--output {output}: cannot be written: {error}") from error
-
-
-def run(plan: Plan, beam_arguments: list[str]) -> None:
-    """Claim the output folder, run the job, wait for it. Raises OutputError, RuntimeError."""
+def claim(plan: Plan, beam_arguments: list[str], overwrite: bool = False) -> beam.Pipeline:
+    """Take the output folder; an empty pipeline for the job. Raises OutputError,
+    ConfigurationError."""
     options = PipelineOptions(_effective(plan, beam_arguments))
-    claim(plan.config.output)
-    with beam.Pipeline(options=options) as root:
+    try:
+        root = beam.Pipeline(options=options)
+    except (ValueError, ImportError) as error:
+        # A runner that is unknown, lacks options, or whose part of Beam is not installed.
+        name = options.view_as(StandardOptions).runner
+        raise ConfigurationError("runner", name, f"what Beam can run: {error}") from error
+    try:
+        check_output(plan)
+        folders.claim(plan.config.output, overwrite)
+    except BaseException:
+        # Beam removes it only when the pipeline has run.
+        shutil.rmtree(root.local_tempdir, ignore_errors=True)
+        raise
+    return root
+
+
+def run(plan: Plan, root: beam.Pipeline) -> None:
+    """Run the job, wait for it. Raises what a worker raises, or RuntimeError."""
+    with root:
         define_pipeline(root, plan)
 
 
-def _effective(plan: Plan, arguments: list[str]) -> list[str]:
+def tally(plan: Plan) -> progress.Tally:
+    """What there is to do, for who watches."""
+    return progress.Tally(
+        rows=sum(file.rows for file in plan.inputs.files),
+        buckets=plan.inputs.buckets if plan.measures.document_order else 0,
+        passes=len(plan.measures.blocks()),
+        start=time.monotonic(),
+    )
+
+
+def check_output(plan: Plan) -> None:
+    """Refuse to write where an input is. Raises OutputError."""
+    config = plan.config
+    inputs = [*config.hypotheses, *config.references, *(f.path for f in plan.inputs.files)]
+    if config.document_frequencies:
+        inputs.append(config.document_frequencies)
+    folders.check_apart("output", config.output, inputs)
+    if config.save_document_frequencies:
+        saved = config.save_document_frequencies
+        folders.check_apart("save_document_frequencies", saved, inputs)
+
+
+def is_local(arguments: list[str]) -> bool:
+    """Whether a job with these Beam options runs on this machine, by the local runner."""
     runner = PipelineOptions(arguments).view_as(StandardOptions).runner
-    if runner is None or runner in runners.direct.NAMES:
-        local = runners.direct.options(arguments, plan.inputs.bytes)
+    return runner is None or runner in runners.direct.NAMES
+
+
+def memory_warning(plan: Plan, arguments: list[str]) -> str:
+    """What to say before a run that this machine may not hold; empty if it should."""
+    return runners.direct.memory_warning(plan.inputs.bytes) if is_local(arguments) else ""
+
+
+def _effective(plan: Plan, arguments: list[str]) -> list[str]:
+    if is_local(arguments):
+        runners.direct.prepare()
+        local = runners.direct.options(arguments, plan.inputs.bytes, plan.inputs.partitions)
         return [*arguments, *local, "--runner=FnApiRunner"]
     return arguments

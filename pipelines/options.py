@@ -1,186 +1,196 @@
-"""The flags of ``liangchi evaluate``. Imports neither Beam nor numpy: --help must be quick."""
+"""What a call asks for: flags and configuration files. Imports neither Beam nor numpy: --help must
+be quick."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from pipelines import settings
 from schemas.configuration import Bootstrap, Evaluation
-from schemas.errors import UserError
+from schemas.errors import ConfigurationError, UserError
 
 
 class UsageError(UserError):
     """A call that cannot be understood."""
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser that raises UsageError instead of ending the process."""
+
     def error(self, message: str) -> None:  # type: ignore[override]
         raise UsageError(f"{message}\nSee {self.prog} --help.")
 
 
 @dataclass(frozen=True)
+class Printing:
+    """How scores are printed. scale: what those of 0-1 are multiplied by."""
+
+    kind: str = "table"
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
 class Call:
-    """A parsed call. beam: Beam's options as given; scale: what printed scores of 0-1 are
-    multiplied by."""
+    """A parsed call. beam: Beam's options as given; the rest changes no number in the tables."""
 
     config: Evaluation
     beam: list[str]
+    printing: Printing = Printing()
+    overwrite: bool = False
+    quiet: bool = False
+    log_json: bool = False
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of ``liangchi evaluate``."""
-    made = _Parser(
-        prog="liangchi evaluate",
+def parser(program: str = "evaluate") -> argparse.ArgumentParser:
+    """The parser of ``liangchi evaluate`` and of the commands that take the same flags."""
+    described = _PROGRAMS[program]
+    made = Parser(
+        prog=f"liangchi {program}",
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Score systems' texts against references: corpus BLEU, CIDEr-D, intervals.",
+        description=described.description,
         epilog=(
             "Beam's own options (--runner, --direct_num_workers, ...) are taken as they are;\n"
             "what stands behind -- goes to the runner unchecked.\n"
-            "Exit codes: 0 fine, 2 wrong call or input, 3 data below the limits, 1 our fault."
+            "Exit codes: 0 fine, 2 wrong call or input, 3 data below the limits, 1 our fault,\n"
+            "130 stopped by Ctrl-C or SIGTERM."
         ),
     )
-    data = made.add_argument_group("data")
-    data.add_argument(
-        "--hypotheses",
-        nargs="+",
-        required=True,
-        metavar="PATTERN",
-        help="Parquet with example_id, system, text and, if there are several, sample",
+    made.add_argument(
+        "--config", metavar="FILE", help="settings as TOML; flags win (see liangchi config)"
     )
-    data.add_argument(
-        "--references",
-        nargs="+",
-        required=True,
-        metavar="PATTERN",
-        help="Parquet with example_id, references (list of strings) and columns to slice on",
-    )
-    data.add_argument("--output", required=True, metavar="DIR", help="a new or empty folder")
-    data.add_argument(
-        "--systems",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="score these, there or not (default: all that occur)",
-    )
-    data.add_argument(
-        "--missing",
-        choices=("empty", "skip", "error"),
-        default="empty",
-        help="a system without output for an example: counts as an empty one "
-        "(default), is left out, or fails the run",
-    )
-    data.add_argument(
-        "--max_rejected",
-        type=float,
-        default=0.01,
-        metavar="SHARE",
-        help="refused rows of hypotheses that a run may have (default 0.01)",
-    )
-    measure = made.add_argument_group("what is measured")
-    measure.add_argument(
-        "--metrics",
-        nargs="+",
-        default=["bleu", "cider_d"],
-        metavar="NAME",
-        help="bleu, cider_d, cider (default: bleu cider_d)",
-    )
-    measure.add_argument(
-        "--tokenizer", default="jieba", metavar="NAME", help="jieba (default), char, zh, 13a, none"
-    )
-    measure.add_argument(
-        "--weights",
-        nargs="+",
-        type=float,
-        metavar="W",
-        default=[0.25, 0.25, 0.25, 0.25],
-        help="of BLEU's n-gram orders 1, 2, ...: sum 1 (default: four times 0.25)",
-    )
-    measure.add_argument(
-        "--smoothing",
-        choices=("exp", "none", "floor", "add-k"),
-        default="exp",
-        help="of BLEU's orders without a match (default exp)",
-    )
-    measure.add_argument(
-        "--smoothing_value",
-        type=float,
-        metavar="X",
-        help="of floor (default 0.1) and add-k (default 1)",
-    )
-    measure.add_argument(
-        "--slices",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns of the references: scores for each of their values too",
-    )
-    measure.add_argument(
-        "--document_frequencies", metavar="DIR", help="weigh CIDEr's n-grams by this saved table"
-    )
-    measure.add_argument(
-        "--save_document_frequencies", metavar="DIR", help="save the run's own table"
-    )
-    interval = made.add_argument_group("intervals")
-    interval.add_argument(
-        "--bootstrap",
-        type=int,
-        default=1000,
-        metavar="B",
-        help="replicates (default 1000), 0 for no intervals",
-    )
-    interval.add_argument(
-        "--confidence", type=float, default=0.95, metavar="C", help="of the interval (default 0.95)"
-    )
-    interval.add_argument(
-        "--seed", type=int, default=12345, metavar="N", help="of the replicates (default 12345)"
-    )
-    interval.add_argument(
-        "--resample_by",
-        metavar="COLUMN",
-        help="column of the references whose equal values (a document, a "
-        "dialogue) are resampled together (default: every example alone)",
-    )
-    run = made.add_argument_group("the run")
-    run.add_argument(
-        "--run_id",
-        metavar="ID",
-        help="name of the run in the tables (default: a hash of settings and rows)",
-    )
-    run.add_argument(
-        "--partitions", type=int, metavar="P", help="(default: by the size of the input)"
-    )
-    run.add_argument(
-        "--replicate_groups",
-        type=int,
-        default=1,
-        metavar="G",
-        help="tasks that share a partition's replicates (default 1; more only if "
-        "there are fewer partitions than workers)",
-    )
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for setting in settings.SETTINGS:
+        if not setting.flag:
+            continue
+        if setting.group not in groups:
+            groups[setting.group] = made.add_argument_group(setting.group)
+        more = described.more_flags.get(setting.key, ())
+        default = described.defaults.get(setting.key, setting.default)
+        settings.add_flag(groups[setting.group], setting, default, *more)
     return made
 
 
-def parse(arguments: Sequence[str]) -> Call:
+@dataclass(frozen=True)
+class _Program:
+    """A command. defaults: that differ; more_flags: other names of flags; optional: settings that
+    need not be there."""
+
+    description: str
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    more_flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    optional: tuple[str, ...] = ()
+
+
+_PROGRAMS = {
+    "evaluate": _Program(
+        "Score systems' texts against references: corpus BLEU, CIDEr-D, intervals."
+    ),
+    "score": _Program(
+        "Score one file of lines against files of references, line by line; a line a score.",
+        defaults={"metrics": ("bleu",)},
+        more_flags={"hypotheses": ("--hypothesis",)},
+        optional=("output",),
+    ),
+    "config": _Program(
+        "Print the settings in force, from flags and --config, as a file for --config.",
+        optional=("hypotheses", "references", "output"),
+    ),
+}
+
+
+def add_printing(parser: argparse.ArgumentParser) -> None:
+    """The flags that say how scores are printed, with their defaults."""
+    printed = parser.add_argument_group(settings.PRINTED)
+    for key in ("print", "scale"):
+        setting = settings.BY_KEY[key]
+        settings.add_flag(printed, setting, setting.default)
+        parser.set_defaults(**{key: setting.default})
+
+
+def take_printing(fields: dict[str, Any]) -> Printing:
+    """Take the values of these flags out of all. Raises ConfigurationError."""
+    kind, scale = fields.pop("print"), fields.pop("scale")
+    if not (math.isfinite(scale) and scale > 0):
+        raise ConfigurationError("scale", scale, "a number above 0, such as 100")
+    return Printing(kind, scale)
+
+
+def parse(arguments: Sequence[str], program: str = "evaluate") -> Call:
     """The call of these arguments. Raises UsageError, ConfigurationError."""
+    return call(values(arguments, program))
+
+
+def values(arguments: Sequence[str], program: str = "evaluate") -> dict[str, Any]:
+    """All settings by key: the defaults, what --config says, and what the flags say, which win.
+
+    Raises UsageError, ConfigurationError.
+    """
     known, unchecked = _split(list(arguments))
-    made = parser()
-    values, rest = made.parse_known_args(known)
+    made = parser(program)
+    given, rest = made.parse_known_args(known)
     if rest:
         _check_beam(made, rest)
-    fields = vars(values)
+    flags = vars(given)
+    path = flags.pop("config", None)
+    found = {setting.key: setting.default for setting in settings.SETTINGS}
+    found |= _PROGRAMS[program].defaults
+    found |= {} if path is None else load(path)
+    found |= {key: tuple(v) if isinstance(v, list) else v for key, v in flags.items()}
+    found["beam"] = (*found["beam"], *rest, *unchecked)
+    absent = [
+        f"--{setting.key}"
+        for setting in settings.SETTINGS
+        if setting.needed
+        and not found[setting.key]
+        and setting.key not in _PROGRAMS[program].optional
+    ]
+    if absent:
+        raise UsageError(
+            f"{' and '.join(absent)}: needed, by flag or in --config.\nSee {made.prog} --help."
+        )
+    return found
+
+
+def load(path: str) -> dict[str, Any]:
+    """The settings of a configuration file. Raises UsageError, ConfigurationError."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+        content = tomllib.loads(text)
+    except OSError as error:
+        raise UsageError(f"--config {path}: cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        what = str(error) or "nested too deeply"
+        raise UsageError(
+            f"--config {path}: no TOML: {what}.\nliangchi config prints a file to start from."
+        ) from error
+    return settings.check(content, path)
+
+
+def call(found: Mapping[str, Any]) -> Call:
+    """The call that these settings make. Raises ConfigurationError."""
+    fields = dict(found)
+    beam = list(fields.pop("beam"))
+    printing = take_printing(fields)
+    terminal = {name: fields.pop(name) for name in ("overwrite", "quiet", "log_json")}
     bootstrap = Bootstrap(
         fields.pop("bootstrap"),
         fields.pop("confidence"),
         fields.pop("seed"),
         fields.pop("resample_by"),
     )
-    for name, value in fields.items():
-        if isinstance(value, list):
-            fields[name] = tuple(value)
-    return Call(Evaluation(bootstrap=bootstrap, **fields), [*rest, *unchecked])
+    return Call(Evaluation(bootstrap=bootstrap, **fields), beam, printing, **terminal)
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -195,7 +205,7 @@ def _check_beam(ours: argparse.ArgumentParser, rest: Sequence[str]) -> None:
     # Late: importing Beam takes most of a second, and few calls have options of it.
     from apache_beam.options.pipeline_options import PipelineOptions
 
-    beam = _Parser(prog="liangchi evaluate", allow_abbrev=False, add_help=False)
+    beam = Parser(prog="liangchi evaluate", allow_abbrev=False, add_help=False)
     for view in sorted(PipelineOptions.__subclasses__(), key=lambda cls: cls.__name__):
         try:
             view._add_argparse_args(beam)
@@ -210,5 +220,5 @@ def _check_beam(ours: argparse.ArgumentParser, rest: Sequence[str]) -> None:
     hint = f" Did you mean {close[0]}?" if close else ""
     raise UsageError(
         f"unknown argument {unknown[0]!r}.{hint}\n"
-        "See liangchi evaluate --help; options that only the runner knows go behind --."
+        f"See {ours.prog} --help; options that only the runner knows go behind --."
     )

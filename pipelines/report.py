@@ -1,14 +1,29 @@
-"""What a run says on the terminal, read back from its output folder."""
+"""What a run says on the terminal, read back from its output folder. No Beam here: ``show`` must
+be quick."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
+from pipelines.options import Printing
+from pipelines.text import printable
+from schemas import tables
 from schemas.configuration import Evaluation
+from schemas.errors import InputError
 from scoring.metrics.registry import make_metric
-from transforms import files, write
+from transforms import files, folder
+
+__all__ = ["Result", "aligned", "load", "printable", "problems", "render", "table"]
 
 
 @dataclass(frozen=True)
@@ -20,44 +35,185 @@ class Result:
 
 
 def load(output: str) -> Result:
-    """Read a run. Raises OSError if there is no manifest: the run did not finish."""
-    folder = files.absolute(output)
-    manifest = json.loads(files.read_bytes(files.join(folder, write.MANIFEST)))
-    table = files.read_parquet(files.join(folder, "scores.parquet"))
+    """Read a run. Raises InputError if it is none, or did not finish."""
+    path = files.absolute(output)
+    try:
+        manifest = json.loads(files.read_bytes(files.join(path, folder.MANIFEST)))
+        if not isinstance(manifest, dict) or not {"run_id", "signatures", "counts"} <= {*manifest}:
+            raise ValueError("it is not a manifest of liangchi")
+    except OSError as error:
+        raise InputError(
+            f"{output}: no finished run: {folder.MANIFEST} cannot be read: {_first_line(error)}.\n"
+            "Expected the --output folder of liangchi evaluate; a run that was stopped has no "
+            "manifest and must be\nrun again."
+        ) from error
+    except ValueError as error:
+        raise InputError(
+            f"{output}/{folder.MANIFEST}: cannot be understood: {_first_line(error)}.\n"
+            "Expected the --output folder of liangchi evaluate, as it was written."
+        ) from error
+    try:
+        table = files.read_parquet(files.join(path, folder.SCORES)).select(tables.SCORES.names)
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise InputError(
+            f"{output}/{folder.SCORES}: cannot be read: {_first_line(error)}.\n"
+            "The folder was changed after the run; run it again."
+        ) from error
     return Result(table.to_pylist(), manifest)
 
 
-def table(result: Result) -> str:
-    """One line a system (and slice), then notes and signatures."""
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def render(result: Result, printing: Printing, output: str) -> str:
+    """The scores as they were asked for; of a table the last line is the folder."""
+    if printing.kind == "json":
+        return _json(result, printing.scale, output)
+    if printing.kind == "csv":
+        return _csv(result, printing.scale)
+    if printing.kind == "markdown":
+        return _markdown(result, printing.scale)
+    return f"{table(result, printing.scale)}{output}\n"
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Scores of one system in one slice, as texts."""
+
+    slice: str
+    system: str
+    value: str
+    scores: list[tuple[str, str]]
+    segments: str
+    missing: str
+    refused: str | None
+
+
+def _lines(result: Result, scale: float) -> list[_Line]:
     counts = result.manifest["counts"]
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in result.scores:
         groups.setdefault((row["slice"], row["slice_value"], row["system"]), []).append(row)
-    lines = []
-    for (name, value, system), rows in groups.items():
-        cells = [printable(system)]
-        if name != "overall":
-            cells.append(printable(f"{name}={value}"))
-        cells += [_score(row) for row in rows]
-        cells += [f"segments {rows[0]['segments']:,}", f"missing {rows[0]['missing']:,}"]
-        if name == "overall":
-            cells.append(f"refused {counts.get(f'system.refused.{system}', 0):,}")
-        lines.append((name, cells))
-    text = []
-    slice_name = None
-    for part in dict.fromkeys(name for name, _ in lines):
-        text += _aligned([cells for name, cells in lines if name == part])
-        text.append("")
-        slice_name = part
-    assert slice_name is not None or not lines
+    return [
+        _Line(
+            name,
+            system,
+            value,
+            [score_text(row, scale) for row in rows],
+            f"{rows[0]['segments']:,}",
+            f"{rows[0]['missing']:,}",
+            f"{counts.get(f'system.refused.{system}', 0):,}" if name == "overall" else None,
+        )
+        for (name, value, system), rows in groups.items()
+    ]
+
+
+def table(result: Result, scale: float = 1.0) -> str:
+    """One line a system (and slice), then how to read it, notes and signatures."""
+    lines = _lines(result, scale)
+    text: list[str] = []
+    for part in dict.fromkeys(line.slice for line in lines):
+        rows = []
+        for line in lines:
+            if line.slice != part:
+                continue
+            cells = [printable(line.system)]
+            if part != "overall":
+                cells.append(printable(f"{part}={line.value}"))
+            cells += [f"{label} {score}" for label, score in line.scores]
+            cells += [f"segments {line.segments}", f"missing {line.missing}"]
+            if line.refused is not None:
+                cells.append(f"refused {line.refused}")
+            rows.append(cells)
+        text += [*aligned(rows), ""]
+    text += _explanation(result, scale)
+    text += [f"note ({n} rows) {printable(note)}" for note, n in _notes(result).items()]
+    text += [f"signature {printable(s)}" for s in result.manifest["signatures"].values()]
+    return "\n".join(text) + "\n"
+
+
+def _explanation(result: Result, scale: float) -> list[str]:
+    """How to read the table, for who sees it for the first time."""
+    ranges = {}
+    for row in result.scores:
+        if "scale" in row:
+            low, high = _scaled_range(row, scale).split("-")
+            ranges[_label(row)] = f"{_label(row)} from {low} to {high}"
+    if not ranges:
+        return []
+    said = [f"Higher is closer to the references: {', '.join(ranges.values())}."]
+    levels = {row["ci_level"] for row in result.scores if row["ci_low"] is not None}
+    said += [f"[low, high] is the {100 * level:g}% interval of a score." for level in levels]
+    return [" ".join(said), "missing: examples without a text; refused: rows that cannot be used."]
+
+
+def _notes(result: Result) -> dict[str, int]:
     notes: dict[str, int] = {}
     for row in result.scores:
         if row["note"]:
             label = f"{row['metric']}: {row['note']}"
             notes[label] = notes.get(label, 0) + 1
-    text += [f"note ({n} rows) {printable(note)}" for note, n in notes.items()]
-    text += [f"signature {printable(s)}" for s in result.manifest["signatures"].values()]
+    return notes
+
+
+def _json(result: Result, scale: float, output: str) -> str:
+    rows = []
+    for row in result.scores:
+        scaled = _scaled_row(row, scale)
+        rows.append({"label": _label(row), **{k: v for k, v in scaled.items() if k != "run_id"}})
+    content = {
+        "run_id": result.manifest["run_id"],
+        "output": output,
+        "scores": rows,
+        "counts": result.manifest["counts"],
+    }
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    # As JSON writes characters that a terminal would obey: the same data.
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n"
+
+
+def _csv(result: Result, scale: float) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    rows = [_scaled_row(row, scale) for row in result.scores]
+    writer.writerow(rows[0] if rows else [])
+    for row in rows:
+        cells = (folder.csv_cell(value) for value in row.values())
+        writer.writerow([printable(c) if isinstance(c, str) else c for c in cells])
+    return text.getvalue()
+
+
+def _markdown(result: Result, scale: float) -> str:
+    lines = _lines(result, scale)
+    text: list[str] = []
+    for part in dict.fromkeys(line.slice for line in lines):
+        own = [line for line in lines if line.slice == part]
+        labels = [label for label, _ in own[0].scores]
+        sliced = part != "overall"
+        head = ["system", *([_markdown_text(part)] if sliced else []), *labels]
+        head += ["segments", "missing", *([] if sliced else ["refused"])]
+        text.append(f"| {' | '.join(head)} |")
+        words = 2 if sliced else 1
+        text.append("|" + " --- |" * words + " ---: |" * (len(head) - words))
+        for line in own:
+            cells = [_markdown_text(line.system)]
+            cells += [_markdown_text(line.value)] if sliced else []
+            cells += [score for _, score in line.scores]
+            cells += [line.segments, line.missing, *([line.refused] if line.refused else [])]
+            text.append(f"| {' | '.join(cells)} |")
+        text.append("")
+    text += [f"- {_markdown_text(note)} ({n} rows)" for note, n in _notes(result).items()]
+    text += [f"- signature {_markdown_text(s)}" for s in result.manifest["signatures"].values()]
     return "\n".join(text) + "\n"
+
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&#!@])")
+
+
+def _markdown_text(text: str) -> str:
+    """Text of unknown origin in Markdown: no cell ends in it, no markup, no HTML."""
+    return _MARKDOWN.sub(r"\\\1", printable(text))
 
 
 def problems(result: Result, config: Evaluation) -> list[str]:
@@ -65,7 +221,14 @@ def problems(result: Result, config: Evaluation) -> list[str]:
     counts: dict[str, int] = result.manifest["counts"]
     found = []
     read = counts.get("hypotheses.read", 0)
-    refused = counts.get("hypotheses.refused", 0)
+    # References may be a subset; but if they share nothing with the hypotheses, ids differ.
+    outside = counts.get("hypotheses.outside", 0)
+    refused = counts.get("hypotheses.refused", 0) - outside
+    if outside and outside == read - counts.get("hypotheses.not_selected", 0):
+        found.append(
+            f"{outside:,} of {read:,} rows of hypotheses were refused: none has the example_id of "
+            "a reference; see rejected/ for what they have"
+        )
     if refused > config.max_rejected * read:
         found.append(
             f"{refused:,} of {read:,} rows of hypotheses were refused, more than "
@@ -85,39 +248,62 @@ def problems(result: Result, config: Evaluation) -> list[str]:
     return found
 
 
-def _score(row: dict[str, Any]) -> str:
-    label = make_metric_label(row["metric"], row["signature"])
+def _factor(row: dict[str, Any], scale: float) -> float:
+    """Only scores of 0-1 are ever printed on another scale."""
+    return scale if row.get("scale", "0-1") == "0-1" else 1.0
+
+
+def _scaled_range(row: dict[str, Any], scale: float) -> str:
+    factor = _factor(row, scale)
+    return str(row["scale"]) if factor == 1 else f"0-{factor:g}"
+
+
+def _scaled_row(row: dict[str, Any], scale: float) -> dict[str, Any]:
+    factor = _factor(row, scale)
+    if factor == 1:
+        return row
+    numbers = {name: row[name] for name in ("value", "ci_low", "ci_high")}
+    scaled = {name: None if v is None else v * factor for name, v in numbers.items()}
+    return {**row, **scaled, "scale": _scaled_range(row, scale)}
+
+
+def score_text(row: dict[str, Any], scale: float) -> tuple[str, str]:
+    """A label and a score with its interval."""
     if row["value"] is None:
-        return f"{label} undefined"
-    text = f"{label} {row['value']:.4f}"
+        return _label(row), "undefined"
+    factor = _factor(row, scale)
+    # As many digits as 0-1 has with four: 12.87 for 0.1287.
+    digits = min(max(4 - round(math.log10(factor)), 0), 12)
+    text = f"{row['value'] * factor:.{digits}f}"
     if row["ci_low"] is not None:
-        text += f" [{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
-    return text
+        text += f" [{row['ci_low'] * factor:.{digits}f}, {row['ci_high'] * factor:.{digits}f}]"
+    return _label(row), text
+
+
+def _label(row: dict[str, Any]) -> str:
+    return make_metric_label(row["metric"], row["signature"])
 
 
 def make_metric_label(metric: str, signature: str) -> str:
     """The name for people, such as BLEU-4."""
     if metric == "bleu":
-        order = dict(part.split(":", 1) for part in signature.split("|"))["n"]
-        return f"BLEU-{order}"
+        order = re.search(r"\|n:(\d+)", signature)
+        return f"BLEU-{order[1]}" if order else "BLEU"
     return make_metric(metric, {}).label
 
 
-def _aligned(rows: list[list[str]]) -> list[str]:
-    widths = [max(_width(cell) for cell in column) for column in zip(*rows)]
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines in which the cells of a column stand under each other."""
+    widths = [max(width(cell) for cell in column) for column in zip(*rows)]
     return [
-        "  ".join(c + " " * (w - _width(c)) for c, w in zip(cells, widths)).rstrip()
+        "  ".join(c + " " * (w - width(c)) for c, w in zip(cells, widths)).rstrip()
         for cells in rows
     ]
 
 
-def _width(text: str) -> int:
-    """Columns on a terminal: wide characters take two."""
-    import unicodedata
-
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def printable(text: str) -> str:
-    """Text of unknown origin for a terminal: control characters are shown, not obeyed."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def width(text: str) -> int:
+    """Columns on a terminal: wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )

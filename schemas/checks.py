@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,27 +22,32 @@ class Checked:
 
     rows: pa.Table
     kept: npt.NDArray[np.int64]
-    refused: tuple[tuple[npt.NDArray[np.int64], str, str], ...]
+    refused: tuple[Refusal, ...]
 
 
 def is_text(type_: pa.DataType) -> bool:
-    """Whether a column of this type holds strings, in whatever encoding."""
+    """Whether a column of this type holds strings, in whatever encoding, or nothing but null."""
     if pa.types.is_dictionary(type_):
         return is_text(type_.value_type)
-    return any(
+    return pa.types.is_null(type_) or any(
         test(type_)
         for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     )
 
 
 def is_text_list(type_: pa.DataType) -> bool:
-    """Whether a column of this type holds lists of strings."""
+    """Whether a column of this type holds lists of strings, or nothing but null."""
     listed = (
         pa.types.is_list(type_)
         or pa.types.is_large_list(type_)
         or pa.types.is_fixed_size_list(type_)
     )
-    return bool(listed) and (is_text(type_.value_type) or pa.types.is_null(type_.value_type))
+    return pa.types.is_null(type_) or (bool(listed) and is_text(type_.value_type))
+
+
+def is_whole_number(type_: pa.DataType) -> bool:
+    """Whether a column of this type holds integers, or nothing but null."""
+    return bool(pa.types.is_integer(type_) or pa.types.is_null(type_))
 
 
 def is_id(type_: pa.DataType) -> bool:
@@ -52,27 +57,35 @@ def is_id(type_: pa.DataType) -> bool:
 
 def is_slice(type_: pa.DataType) -> bool:
     """Whether a column of this type can be sliced on or resampled by."""
-    return (
-        is_id(type_)
-        or pa.types.is_boolean(type_)
-        or pa.types.is_floating(type_)
-        or pa.types.is_null(type_)
-    )
+    return is_id(type_) or pa.types.is_boolean(type_) or pa.types.is_floating(type_)
 
 
-def check_hypotheses(table: pa.Table, max_characters: int) -> Checked:
-    """Columns example_id, system, text and, if there, sample (0 where it is null)."""
-    check = _Check(len(table))
+KINDS: dict[str, tuple[Callable[[pa.DataType], bool], str]] = {
+    "id": (is_id, "string or integer"),
+    "text": (is_text, "string"),
+    "texts": (is_text_list, "list<string>"),
+    "number": (is_whole_number, "integer"),
+    "value": (is_slice, "string, number or boolean"),
+}
+"""Kinds of columns: the types that are taken, and what messages call them."""
+
+Refusal = tuple[npt.NDArray[np.int64], str, str]
+"""(row numbers, reason, detail)"""
+
+
+def check_hypotheses(
+    table: pa.Table, max_characters: int, refused: Sequence[Refusal] = ()
+) -> Checked:
+    """Columns example_id, system, text and, if there, sample (0 where it is null).
+
+    refused: rows that were found bad before; what stands in them does not matter.
+    """
+    check = _Check(len(table), max_characters, refused)
     ids = check.text(table.column("example_id"), "example_id")
     check.refuse(_null_or_empty(ids), "no_id", "example_id is null or empty")
     systems = check.text(table.column("system"), "system")
     check.refuse(_null_or_empty(systems), "no_system", "system is null or empty")
     texts = check.text(table.column("text"), "text")
-    check.refuse(
-        _longer(texts, max_characters),
-        "too_long",
-        f"text of more than {max_characters:,} characters",
-    )
     if "sample" in table.column_names:
         samples = _whole(table.column("sample")).cast(pa.int64(), safe=False).fill_null(0)
         numbers = samples.to_numpy(zero_copy_only=False)
@@ -84,28 +97,38 @@ def check_hypotheses(table: pa.Table, max_characters: int) -> Checked:
     return check.done({"example_id": ids, "system": systems, "sample": sample, "text": texts})
 
 
-def check_references(table: pa.Table, columns: Sequence[str], max_characters: int) -> Checked:
-    """Columns example_id, references and the named ones (slices, units; as strings).
+def check_references(
+    table: pa.Table,
+    columns: Sequence[str],
+    max_characters: int,
+    null_texts: Sequence[str] = (),
+    refused: Sequence[Refusal] = (),
+) -> Checked:
+    """Columns example_id, references, the named ones (slices, units; as strings) and, if there,
+    reference_types, which are only checked.
 
-    Null entries of the lists are dropped; a row that has none left is refused.
+    Entries of the lists that are null or one of ``null_texts`` are dropped; a row that has none
+    left is refused. refused: rows that were found bad before.
     """
-    check = _Check(len(table))
+    check = _Check(len(table), max_characters, refused)
     ids = check.text(table.column("example_id"), "example_id")
     check.refuse(_null_or_empty(ids), "no_id", "example_id is null or empty")
-    lists = _whole(table.column("references"))
-    owners = _numbers(pc.list_parent_indices(lists))
+    lists = _lists(table.column("references"))
+    # A null list may have entries behind it: flatten leaves them out, list_parent_indices does not.
+    owners = np.repeat(np.arange(len(table)), _list_sizes(lists))
     flat, invalid = _valid_text(lists.flatten())
     check.refuse(
         _rows(owners[invalid], len(table)), "invalid_utf8", "a reference is not valid UTF-8"
     )
-    check.refuse(
-        _rows(owners[_longer(flat, max_characters)], len(table)),
-        "too_long",
-        f"a reference of more than {max_characters:,} characters",
-    )
-    there = pc.is_valid(flat).to_numpy(zero_copy_only=False)
+    check.too_long(_rows(owners[_longer(flat, max_characters)], len(table)), "a reference")
+    there = _bools(pc.is_valid(flat))
+    if null_texts:
+        there &= ~_bools(pc.is_in(flat, value_set=pa.array(null_texts, pa.string())))
     counts = np.bincount(owners[there], minlength=len(table))
     check.refuse(counts == 0, "no_references", "no reference that is not null")
+    if "reference_types" in table.column_names:
+        longer = _list_sizes(_lists(table.column("reference_types"))) > _list_sizes(lists)
+        check.refuse(longer, "too_many_types", "more reference_types than references")
     offsets = np.concatenate([[0], np.cumsum(counts)])
     kept = flat.filter(pa.array(there)) if not there.all() else flat
     references = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), kept)
@@ -116,9 +139,12 @@ def check_references(table: pa.Table, columns: Sequence[str], max_characters: in
 class _Check:
     """Collects refusals; the first reason of a row counts."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, longest: int, refused: Sequence[Refusal]) -> None:
+        self._longest = longest
         self._fine = np.ones(rows, np.bool_)
-        self._refused: list[tuple[npt.NDArray[np.int64], str, str]] = []
+        self._refused: list[Refusal] = []
+        for numbers, reason, detail in refused:
+            self.refuse(_rows(numbers, rows), reason, detail)
 
     def refuse(self, bad: Bools, reason: str, detail: str) -> None:
         rows = np.flatnonzero(bad & self._fine)
@@ -127,10 +153,14 @@ class _Check:
             self._fine[rows] = False
 
     def text(self, column: pa.ChunkedArray, name: str) -> pa.Array:
-        """The column as strings; rows of invalid UTF-8 are refused."""
+        """The column as strings; rows of invalid UTF-8 and of too many characters are refused."""
         strings, invalid = _valid_text(_whole(column))
         self.refuse(invalid, "invalid_utf8", f"{name} is not valid UTF-8")
+        self.too_long(_longer(strings, self._longest), name)
         return strings
+
+    def too_long(self, long: Bools, name: str) -> None:
+        self.refuse(long, "too_long", f"{name} of more than {self._longest:,} characters")
 
     def done(self, columns: dict[str, pa.Array]) -> Checked:
         table = pa.table(columns)
@@ -145,6 +175,15 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     else:
         array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _lists(column: pa.ChunkedArray) -> pa.Array:
+    lists = _whole(column)
+    return lists.cast(pa.list_(pa.string())) if pa.types.is_null(lists.type) else lists
+
+
+def _list_sizes(lists: pa.Array) -> npt.NDArray[np.int64]:
+    return _numbers(pc.list_value_length(lists).fill_null(0))
 
 
 def _valid_text(array: pa.Array) -> tuple[pa.Array, Bools]:

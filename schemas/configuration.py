@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from schemas.errors import ConfigurationError
 
 MISSING = ("empty", "skip", "error")
+FORMATS = ("parquet", "jsonl", "text")
 
 
 def _need(key: str, value: object, fine: bool, expected: str) -> None:
@@ -39,7 +40,10 @@ class Bootstrap:
 class Evaluation:
     """Everything ``liangchi evaluate`` is told about what to measure.
 
-    hypotheses, references: patterns of Parquet files. output: a folder that is new or empty.
+    hypotheses, references: patterns of files. output: a folder that is new or empty.
+    format: of all files; None: by their names. columns: (our name of a column, or table.name; the
+    name it has in files). system: of hypotheses that do not name theirs. null_text: references
+    that stand for none.
     systems: the systems to score; empty: all that occur. slices: columns of the references.
     document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
     partitions: None to choose by the size of the input.
@@ -64,6 +68,11 @@ class Evaluation:
     replicate_groups: int = 1
     max_rejected: float = 0.01
     max_characters: int = 100_000
+    format: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    system: str | None = None
+    null_text: tuple[str, ...] = ()
+    skip_bad_files: bool = False
 
     def __post_init__(self) -> None:
         _need("hypotheses", list(self.hypotheses), bool(self.hypotheses), "at least one pattern")
@@ -71,12 +80,26 @@ class Evaluation:
         _need("output", self.output, bool(self.output), "a folder")
         _need("metrics", list(self.metrics), bool(self.metrics), "at least one metric")
         _need("missing", self.missing, self.missing in MISSING, "one of " + ", ".join(MISSING))
+        fine = self.format is None or self.format in FORMATS
+        _need("format", self.format, fine, "one of " + ", ".join(FORMATS))
+        _need("system", self.system, self.system != "", "a name")
+        mapped = [ours for ours, _ in self.columns]
+        _need("columns", mapped, len(set(mapped)) == len(mapped), "no name twice")
+        for ours, theirs in self.columns:
+            _need("columns", f"{ours}={theirs}", bool(ours and theirs), "OUR_NAME=NAME_IN_THE_FILE")
         for key in ("metrics", "slices", "systems"):
             named: tuple[str, ...] = getattr(self, key)
             _need(key, list(named), len(set(named)) == len(named), "no name twice")
         reserved = {"example_id", "references", "reference_types", "overall"}
-        for name in self.slices:
-            _need("slices", name, name not in reserved, "a column that says what kind it is")
+        of_units = [self.bootstrap.resample_by] if self.bootstrap.resample_by else []
+        for key, names in (("slices", self.slices), ("resample_by", of_units)):
+            for name in names:
+                _need(
+                    key,
+                    name,
+                    name not in reserved,
+                    "a column of another name (--columns NAME=ITS_NAME gives it one)",
+                )
         fine = self.partitions is None or 1 <= self.partitions <= 100_000
         _need("partitions", self.partitions, fine, "1 to 100,000")
         _need(

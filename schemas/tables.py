@@ -8,6 +8,9 @@ import pyarrow as pa
 
 VERSION = 1
 
+FILE, ROW = "\0file", "\0row"
+"""Where a row stands, in tables that have the user's columns too: none of those is called so."""
+
 
 def _schema(name: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
     return pa.schema(
@@ -55,7 +58,7 @@ REJECTED = _schema(
     "rejected",
     ("table", _TEXT, "hypotheses or references"),
     ("file", _TEXT, "where the row stands"),
-    ("row", _COUNT, "its number in the file, from 0"),
+    ("row", _COUNT, "its number in the file, from 0; null: the whole file"),
     ("example_id", _TEXT, "null if it has none"),
     ("system", _TEXT, "null if it has none, and for references"),
     ("stage", _TEXT, "read, check or join"),

@@ -39,6 +39,7 @@ SMOOTHED = ("tests/scoring/test_golden.py", "corpus_bleu")
 DUPLICATES = ("tests/pipelines/test_bad_input.py", "equal_rows or contradict")
 MISSING = ("tests/pipelines/test_bad_input.py", "null_text or ghost or is_named_and_not_there")
 ACCOUNTS = ("tests/pipelines/test_output_folder.py", "accounted")
+OVERWRITE = ("tests/pipelines/test_overwrite.py", "foreign or below")
 FOLDER = ("tests/pipelines/test_output_folder.py", "holds_anything")
 RUN_ID = ("tests/pipelines/test_output_folder.py", "run_id")
 REPLICATES = ("tests/pipelines/test_output_folder.py", "replicates")
@@ -320,22 +321,50 @@ MUTANTS = (
         RUN_ID,
     ),
     Mutant(
+        "--overwrite deletes what is not ours",
+        "pipelines/output.py",
+        "    if foreign:\n",
+        "    if foreign and marked is None:\n",
+        OVERWRITE,
+    ),
+    Mutant(
+        "a folder below an input is taken",
+        "pipelines/output.py",
+        'where = "lies below" if _is_below(ours, theirs) else None',
+        "where = None",
+        OVERWRITE,
+    ),
+    Mutant(
+        "explain weighs n-grams by the references of the example alone",
+        "pipelines/explain.py",
+        "            for rows in references:\n",
+        "            for rows in references[:1]:\n",
+        ("tests/pipelines/test_explain.py", "every_number"),
+    ),
+    Mutant(
+        "a worker's error in the input is called ours",
+        "pipelines/failures.py",
+        "        if isinstance(one, UserError):\n",
+        "        if isinstance(one, UserError) and one is not error:\n",
+        ("tests/pipelines/test_failures.py", "errors_of_the_caller"),
+    ),
+    Mutant(
         "a folder that holds something is taken",
-        "pipelines/evaluation.py",
-        "        if held:\n",
-        "        if not held:\n",
+        "pipelines/output.py",
+        "        elif held:\n",
+        "        elif not held:\n",
         FOLDER,
     ),
     Mutant(
         "cells that a spreadsheet would run are not guarded",
-        "transforms/write.py",
+        "transforms/folder.py",
         "if isinstance(value, str) and value.startswith(",
         "if isinstance(value, float) and str(value).startswith(",
         ROWS,
     ),
     Mutant(
         "control characters reach the terminal",
-        "pipelines/report.py",
+        "pipelines/text.py",
         'c if c.isprintable() else c.encode("unicode_escape").decode() for c in text',
         "c for c in text",
         REPORT,

@@ -33,32 +33,44 @@ def join(folder: str, *names: str) -> str:
 
 
 def find(patterns: Sequence[str], what: str) -> list[str]:
-    """The Parquet files that the patterns (files, folders, globs) name, each once, sorted.
+    """The files that the patterns (files, folders, globs) name, each once: pattern by pattern,
+    sorted within each.
 
     Files and folders whose name starts with . or _ are left alone inside folders and globs.
     Raises InputError for a pattern that matches nothing.
     """
-    found: set[str] = set()
+    found: dict[str, None] = {}
     for pattern in patterns:
-        matched = _match(absolute(pattern))
+        matched = _match(absolute(pattern)) if pattern else []
         if not matched:
             raise InputError(
                 f"--{what} {pattern}: matches no file.\n"
-                "Expected Parquet files, a folder of them, or a pattern such as 'run/*.parquet' "
+                "Expected files, a folder of them, or a pattern such as 'run/*.parquet' "
                 "(in quotes)."
             )
-        found.update(matched)
-    return sorted(found)
+        for path in sorted(matched):
+            if not _is_utf8(path):
+                raise InputError(f"{path!r}: the name of the file is not UTF-8. Rename it.")
+            found[path] = None
+    return list(found)
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _match(pattern: str) -> list[str]:
-    from apache_beam.io.filesystems import FileSystems
-
-    base = _fixed_part(pattern)
     if is_local(pattern) and os.path.isfile(pattern):
         return [pattern]
     if is_local(pattern) and os.path.isdir(pattern):
-        base, pattern = pattern, join(pattern, "**")
+        return _walk(pattern)
+    from apache_beam.io.filesystems import FileSystems
+
+    base = _fixed_part(pattern)
     found = [entry.path for entry in FileSystems.match([pattern])[0].metadata_list]
     if not found and not is_local(pattern):
         base, pattern = pattern, join(pattern, "**")
@@ -66,6 +78,15 @@ def _match(pattern: str) -> list[str]:
     elif found == [pattern]:
         return found
     return [path for path in found if not _hidden(path[len(base) :])]
+
+
+def _walk(folder: str) -> list[str]:
+    """The files below a folder of this machine, whatever characters its name has."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not _hidden(name)]
+        found += [join(place, name) for name in names if not _hidden(name)]
+    return found
 
 
 def _fixed_part(pattern: str) -> str:
@@ -79,14 +100,33 @@ def _hidden(path: str) -> bool:
     return any(part.startswith((".", "_")) for part in path.split("/"))
 
 
-def open_parquet(path: str) -> pq.ParquetFile:
-    """The file, opened for reading row groups. Raises OSError or pa.ArrowInvalid."""
+def open_parquet(path: str, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
+    """The file, opened for reading row groups. Raises OSError or pa.ArrowInvalid.
+
+    dictionaries: columns (as in ``path_in_schema``) that stay encoded as dictionaries.
+    """
+    encoded = list(dictionaries) or None
     if is_local(path):
-        return pq.ParquetFile(path, memory_map=True)
+        return pq.ParquetFile(path, memory_map=True, read_dictionary=encoded)
+    return pq.ParquetFile(open_bytes(path), read_dictionary=encoded)
+
+
+def open_bytes(path: str) -> Any:
+    """The file's bytes as they are, for reading from the start. Raises OSError."""
+    if is_local(path):
+        return open(path, "rb")
     from apache_beam.io.filesystems import CompressionTypes, FileSystems
 
-    plain = CompressionTypes.UNCOMPRESSED
-    return pq.ParquetFile(FileSystems.open(path, compression_type=plain))
+    return FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
+
+
+def size(path: str) -> int:
+    """The file's bytes, counted as they are. Raises OSError."""
+    if is_local(path):
+        return os.path.getsize(path)
+    from apache_beam.io.filesystems import FileSystems
+
+    return int(FileSystems.match([path])[0].metadata_list[0].size_in_bytes)
 
 
 def read_parquet(path: str) -> pa.Table:

@@ -20,7 +20,7 @@ from scoring import document_frequencies as frequencies
 from scoring import hashing
 from scoring.evaluation import document_requests
 from scoring.segments import SegmentTokens
-from transforms import files
+from transforms import files, progress
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.tokens import from_packet
 
@@ -75,7 +75,22 @@ class SavedTable:
                     f"{expected}.\nScores by it would mean something else. Use the same settings "
                     "as when it was saved, or save a new table."
                 )
+        absent = sorted(set(table.parts) - set(files.listing(path)))
+        if absent:
+            raise InputError(
+                f"--document_frequencies {path}: {absent[0]} is not there, though {TABLE_FILE} "
+                "names it.\nCopy the whole folder again, or save a new table."
+            )
         return table
+
+    def check(self, fingerprint: str) -> None:
+        """Raise InputError unless the rows that were read have the fingerprint of the table."""
+        if fingerprint != self.fingerprint:
+            raise InputError(
+                f"--document_frequencies {self.path}: its rows have the fingerprint {fingerprint}, "
+                f"but {TABLE_FILE} says {self.fingerprint}: files of two tables are mixed, or one "
+                "is damaged.\nCopy the whole folder again, or save a new table."
+            )
 
     def write(self) -> int:
         """Write ``table.json``, which makes the table complete; its size."""
@@ -200,6 +215,7 @@ class _Answer(beam.DoFn):  # type: ignore[misc]
         meta = {"fingerprint": table.fingerprint(), "documents": documents}
         if self._save is not None:
             meta["file"] = _write_bucket(self._save, bucket, table)
+        progress.tick(progress.FREQUENCIES, 1)
         yield beam.pvalue.TaggedOutput(TABLE, (0, Packet(TABLE, meta)))
 
 

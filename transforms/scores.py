@@ -18,7 +18,7 @@ from scoring.library import round_up
 from scoring.metrics.registry import make_metric
 from scoring.segments import Layout
 from scoring.statistics import resampling
-from transforms import frequencies
+from transforms import frequencies, progress
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.tokens import TOKENS, example_table, examples_of, from_packet
 
@@ -105,6 +105,7 @@ class _Score(beam.DoFn):  # type: ignore[misc]
         }
         for name in ("units", "system", "sample", "filled", "absent"):
             arrays[name] = getattr(examples, name)
+        progress.tick(progress.SCORE, len(segments))
         yield partition, Packet(STATISTICS, {}, arrays, {"examples": example_table(examples)})
 
 
@@ -169,6 +170,7 @@ class _Resample(beam.DoFn):  # type: ignore[misc]
                     (slice_key(of_slice.name, of_slice.value), block),
                     sums_packet(of_slice.name, of_slice.value, of_slice.sums),
                 )
+        progress.tick(progress.RESAMPLE, len(examples.system) * len(packet.meta["blocks"]))
 
 
 def slice_key(name: str, value: str) -> int:
@@ -182,6 +184,8 @@ def sums_packet(name: str, value: str, sums: np.ndarray) -> Packet:
     return Packet(SUMS, {"slice": [name, value]}, {"sums": sums})
 
 
+@beam.typehints.with_input_types(Packet)
+@beam.typehints.with_output_types(Packet)
 class SumFn(beam.CombineFn):  # type: ignore[misc]
     """Adds the sums of one slice and block. All inputs have one shape."""
 

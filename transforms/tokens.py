@@ -9,14 +9,15 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 
+from schemas import tables
 from scoring import joining
 from scoring.joining import Examples
 from scoring.segments import Layout, SegmentTokens, TokenTrack
 from scoring.text.recipe import TextRecipe, token_track
 from scoring.text.tokenizers import make_tokenizer
-from transforms import accounts
+from transforms import accounts, progress, slices
 from transforms.packets import Keyed, Packet, of_kind
-from transforms.read import ROWS
+from transforms.read import REFUSED_REFERENCES, ROWS
 from transforms.sources import HYPOTHESES, REFERENCES
 
 TOKENS = "tokens"
@@ -73,18 +74,20 @@ def systems_of(element: Keyed) -> list[str]:
 class JoinAndTokenise(beam.PTransform):  # type: ignore[misc]
     """(partition, rows) -> main: (partition, ``TOKENS``); accounts.ACCOUNT: (partition, account).
 
-    systems: a side input of the names of all systems (a short list).
+    systems: a side input of the names of all systems (a short list); values: of the most frequent
+    values of slices.
     """
 
     text: Text
     systems: beam.pvalue.AsSingleton
+    values: beam.pvalue.AsSingleton
 
     def expand(self, rows: beam.PCollection[Keyed]) -> beam.pvalue.DoOutputsTuple:
         return (
             rows
             | "ByPartition" >> beam.GroupByKey()
             | "Join"
-            >> beam.ParDo(_Join(self.text), self.systems)
+            >> beam.ParDo(_Join(self.text), self.systems, self.values)
             .with_output_types(Keyed, **{accounts.ACCOUNT: Keyed})
             .with_outputs(accounts.ACCOUNT, main=TOKENS)
         )
@@ -98,7 +101,10 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         self._recipe = self._text.recipe()
 
     def process(
-        self, element: tuple[int, Iterable[Packet]], systems: Sequence[str]
+        self,
+        element: tuple[int, Iterable[Packet]],
+        systems: Sequence[str],
+        values: slices.Tops,
     ) -> Iterable[object]:
         partition, packets = element
         packets = list(packets)
@@ -111,7 +117,9 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             self._text.missing,
             self._text.resample_by,
             self._text.slices,
+            _rows(packets, REFUSED_REFERENCES, _NO_IDS).column("example_id"),
         )
+        examples, lumped = slices.relabelled(joined.examples, values)
         sources = {HYPOTHESES: hypotheses, REFERENCES: references}
         refused = (
             pa.concat_tables(
@@ -126,14 +134,17 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             if joined.refusals
             else None
         )
-        counts = dict(joined.counts)
+        counts = {**joined.counts, **lumped}
         for i, name in enumerate(systems):
             counts[f"system.missing.{name}"] = int(joined.examples.absent[:, i].sum())
         yield beam.pvalue.TaggedOutput(
             accounts.ACCOUNT, (partition, accounts.account(counts, refused))
         )
-        if len(joined.examples):
-            yield partition, to_packet(joined.examples, token_track(joined.texts, self._recipe))
+        if len(examples):
+            yield partition, to_packet(examples, token_track(joined.texts, self._recipe))
+        progress.tick(
+            progress.JOIN, len(hypotheses) + len(references), onward=len(joined.examples.system)
+        )
 
 
 _NO_HYPOTHESES = pa.table(
@@ -142,10 +153,13 @@ _NO_HYPOTHESES = pa.table(
         "system": pa.array([], pa.string()),
         "sample": pa.array([], pa.int32()),
         "text": pa.array([], pa.string()),
-        "file": pa.array([], pa.string()),
-        "row": pa.array([], pa.int64()),
+        tables.FILE: pa.array([], pa.string()),
+        tables.ROW: pa.array([], pa.int64()),
     }
 )
+
+
+_NO_IDS = pa.table({"example_id": pa.array([], pa.string())})
 
 
 def _no_references(columns: Sequence[str]) -> pa.Table:
@@ -154,8 +168,8 @@ def _no_references(columns: Sequence[str]) -> pa.Table:
             "example_id": pa.array([], pa.string()),
             "references": pa.array([], pa.list_(pa.string())),
             **{name: pa.array([], pa.string()) for name in columns},
-            "file": pa.array([], pa.string()),
-            "row": pa.array([], pa.int64()),
+            tables.FILE: pa.array([], pa.string()),
+            tables.ROW: pa.array([], pa.int64()),
         }
     )
 
@@ -166,8 +180,8 @@ def _rows(packets: Iterable[Packet], kind: str, empty: pa.Table) -> pa.Table:
 
 
 def _readable(rows: pa.Table) -> pa.Table:
-    index = rows.column_names.index("file")
-    return rows.set_column(index, "file", rows.column("file").cast(pa.string()))
+    index = rows.column_names.index(tables.FILE)
+    return rows.set_column(index, tables.FILE, rows.column(tables.FILE).cast(pa.string()))
 
 
 _EXAMPLE_ARRAYS = ("units", "system", "sample", "filled", "absent")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,15 +15,17 @@ import pyarrow.compute as pc
 from schemas import tables
 from scoring import evaluation, hashing
 from scoring.evaluation import OVERALL, StatisticsLayout
-from transforms import accounts, files, scores
+from transforms import accounts, files, folder, progress, scores
+from transforms.folder import MANIFEST, scores_csv
 from transforms.frequencies import TABLE, SavedTable
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.scores import Measures, statistics_examples
 
 WRITTEN = "written"
 START = "start"
-MANIFEST = "manifest.json"
-MARKER = "_liangchi.json"
+
+OWN_TABLE = "\0table\0"
+"""Stands in a signature for what is known only at the end; no name of a column can hold it."""
 
 CI_METHOD = "percentile of Poisson bootstrap"
 
@@ -53,12 +53,10 @@ class _WriteSegments(beam.DoFn):  # type: ignore[misc]
 
     def process(self, element: Keyed, systems: Sequence[str]) -> Iterator[Keyed]:
         partition, packet = element
-        path = files.join(self._output, "segments", _part(partition, self._partitions))
-        yield 0, _written(path, segment_table(self._layout, systems, packet))
-
-
-def _part(number: int, of: int) -> str:
-    return f"part-{number:05d}-of-{of:05d}.parquet"
+        path = files.join(self._output, folder.SEGMENTS, folder.part(partition, self._partitions))
+        table = segment_table(self._layout, systems, packet)
+        yield 0, _written(path, table)
+        progress.tick(progress.WRITE, len(table))
 
 
 def _written(path: str, table: pa.Table) -> Packet:
@@ -110,12 +108,12 @@ class WriteAccounts(beam.PTransform):  # type: ignore[misc]
 def _write_account(element: tuple[int, Iterable[Packet]], output: str, of: int) -> Keyed:
     partition, packets = element[0], list(element[1])
     meta: dict[str, Any] = {"counts": accounts.merge(p.meta["counts"] for p in packets)}
-    refused = [p.tables["rejected"] for p in packets if p.tables]
+    refused = [p.tables["rejected"] for p in packets if "rejected" in p.tables]
     if refused:
         together = pa.concat_tables(refused)
         keys = [(c, "ascending") for c in ("table", "file", "row", "reason")]
         ordered = together.take(pc.sort_indices(together, sort_keys=keys))
-        path = files.join(output, "rejected", _part(partition, of))
+        path = files.join(output, folder.REJECTED, folder.part(partition, of))
         meta["file"] = files.write_parquet(path, ordered)
     return 0, Packet(accounts.ACCOUNT, meta)
 
@@ -124,8 +122,8 @@ def _write_account(element: tuple[int, Iterable[Packet]], output: str, of: int) 
 class Run:
     """What the last writer must know of the run.
 
-    signatures: metric -> signature, with ``{table}`` where the fingerprint of the run's document
-    frequencies belongs. manifest: what goes into the manifest as it is.
+    signatures: metric -> signature, with ``OWN_TABLE`` where the fingerprint of the run's document
+    frequencies belongs. frozen: the table that was used, saved: the one to complete; manifest: what goes into the manifest as it is.
     """
 
     output: str
@@ -135,6 +133,7 @@ class Run:
     replicates: int
     slices: tuple[str, ...]
     manifest: str
+    frozen: SavedTable | None
     saved: SavedTable | None
 
 
@@ -169,7 +168,9 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         check_balance(counts)
         table_parts = of_kind(packets, TABLE)
         fingerprint = f"{sum(p.meta['fingerprint'] for p in table_parts) % 2**64:016x}"
-        signatures = {m: s.replace("{table}", fingerprint) for m, s in run.signatures}
+        if run.frozen is not None:
+            run.frozen.check(fingerprint)
+        signatures = {m: s.replace(OWN_TABLE, fingerprint) for m, s in run.signatures}
         run_id = run.run_id or _run_id(signatures, counts)
         done = self._by_slice(of_kind(packets, scores.SCORES), systems)
         rows = [
@@ -186,15 +187,15 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         table = pa.Table.from_pylist(rows, schema=tables.SCORES)
         kinds = (WRITTEN, accounts.ACCOUNT, TABLE)
         written = [p.meta["file"] for p in packets if p.kind in kinds and "file" in p.meta]
-        if not any("/rejected/" in entry["path"] for entry in written):
+        if not any(f"/{folder.REJECTED}/" in entry["path"] for entry in written):
             # So that whoever reads the folder finds a table, if an empty one.
-            path = files.join(run.output, "rejected", _part(0, 1))
+            path = files.join(run.output, folder.REJECTED, folder.part(0, 1))
             written.append(files.write_parquet(path, tables.REJECTED.empty_table()))
-        path = files.join(run.output, "replicates.parquet")
+        path = files.join(run.output, folder.REPLICATES)
         written.append(files.write_parquet(path, _replicates(done)))
-        path = files.join(run.output, "scores.parquet")
+        path = files.join(run.output, folder.SCORES)
         written.append(files.write_parquet(path, table))
-        path, data = files.join(run.output, "scores.csv"), scores_csv(table)
+        path, data = files.join(run.output, folder.SCORES_CSV), scores_csv(table)
         written.append({"path": path, "rows": len(table), "bytes": files.write_bytes(path, data)})
         if run.saved is not None:
             written.append(_complete(run.saved, fingerprint, table_parts))
@@ -280,23 +281,3 @@ def _replicates(done: Sequence[Packet]) -> pa.Table:
             columns.append(pa.array(of_row, mask=np.isnan(of_row)))
             parts.append(pa.table(columns, schema=tables.REPLICATES))
     return pa.concat_tables(parts) if parts else tables.REPLICATES.empty_table()
-
-
-def scores_csv(table: pa.Table) -> bytes:
-    """The table as CSV (UTF-8), numbers in full; cells that a spreadsheet would run are guarded."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.column_names)
-    for row in table.to_pylist():
-        writer.writerow([_cell(value) for value in row.values()])
-    return text.getvalue().encode("utf-8")
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return "'" + value
-    return value

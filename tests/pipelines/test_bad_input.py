@@ -429,7 +429,7 @@ def test_cider_d_of_one_example_is_null_with_the_reason_and_right_with_a_saved_t
 def test_more_refused_rows_than_max_rejected_allows_end_with_3(
     tmp_path: Path, share: float, code: int
 ) -> None:
-    rows = [(f"e{i}", "s", 0, "a") for i in range(10)]
+    rows = [*((f"e{i}", "s", 0, "a") for i in range(9)), (None, "s", 0, "a")]
     references = [(f"e{i}", ["a"]) for i in range(9)]
     inputs = pair(tmp_path / "in", rows, references)
     ran = harness.run(inputs, tmp_path / "out", *FLAGS, "--max_rejected", share)

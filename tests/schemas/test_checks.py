@@ -183,3 +183,13 @@ def test_types_that_are_taken() -> None:
     assert not checks.is_text_list(pa.list_(pa.list_(pa.string())))
     assert not checks.is_slice(pa.list_(pa.string()))
     assert not checks.is_slice(pa.struct([("a", pa.string())]))
+
+
+def test_entries_behind_a_null_list_belong_to_no_row() -> None:
+    values = pa.array(["a", "hidden", "b", "x" * 51])
+    lists = pa.ListArray.from_arrays(
+        pa.array([0, 1, 2, 3, 4], pa.int32()), values, mask=pa.array([False, True, False, False])
+    )
+    checked = checks.check_references(references(lists), [], LONG)
+    assert reasons(checked) == {1: "no_references", 3: "too_long"}
+    assert checked.rows.column("references").to_pylist() == [["a"], ["b"]]

@@ -119,6 +119,9 @@ def slow_join(
         else:
             by_key[name, system, sample].append(number)
     given_texts: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
+    if orphans := refused.get(("hypotheses", "no_reference")):
+        outside = [n for n in orphans if hypotheses[n][0] not in by_id]
+        result.counts["hypotheses.outside"] = len(outside)
     for (name, system, sample), numbers in by_key.items():
         texts = [hypotheses[n][3] for n in numbers]
         if any(text != texts[0] for text in texts):

@@ -15,6 +15,7 @@ from combiner_contract import Equal, check_combiner
 import transforms
 from transforms.packets import Packet
 from transforms.scores import SumFn, sums_packet
+from transforms.slices import TopFn, Tops
 from transforms.tokens import SystemsFn
 
 
@@ -31,12 +32,22 @@ def is_equal(one: object, other: object) -> bool:
     return one == other
 
 
+def tops(seed: int) -> Tops:
+    """The most frequent values of one bucket; counts tie on purpose."""
+    draw = np.random.default_rng(seed)
+    values = [f"{seed}/{n}" for n in range(12)]
+    top = [[value, int(draw.integers(1, 4))] for value in values]
+    return {"topic": {"distinct": 20, "top": top}, f"only {seed}": {"distinct": 1, "top": top[:1]}}
+
+
 CASES: list[tuple[type[beam.CombineFn], Sequence[Any], Equal]] = [
     (SumFn, [sums(seed) for seed in range(8)], same_packet),
     (SumFn, [sums(0)], same_packet),
     (SumFn, [], same_packet),
     (SystemsFn, [["b"], [], ["a", "b"], ["好"], ["a"], ["c", "a"]], is_equal),
     (SystemsFn, [], is_equal),
+    (TopFn, [tops(seed) for seed in range(8)], is_equal),
+    (TopFn, [{}, tops(0), {}], is_equal),
 ]
 
 

@@ -66,8 +66,8 @@ def test_counts_are_added_by_name_and_fingerprints_modulo_2_to_the_64() -> None:
 def test_an_account_counts_its_refused_rows_by_table_reason_and_system() -> None:
     rows = pa.table(
         {
-            "file": ["f"] * 4,
-            "row": [3, 4, 5, 6],
+            tables.FILE: ["f"] * 4,
+            tables.ROW: [3, 4, 5, 6],
             "example_id": ["a", None, "c", "d"],
             "system": ["s", "t", None, "s"],
         }

@@ -1,0 +1,415 @@
+"""Every setting once: its flag, its key in the configuration file, its default and its help."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from schemas.configuration import FORMATS, MISSING
+from schemas.errors import ConfigurationError
+
+PRINTS = ("table", "json", "csv", "markdown")
+
+DATA, MEASURE, INTERVALS, RUN = "data", "what is measured", "intervals", "the run"
+PRINTED, TERMINAL = "what is printed", "on the terminal"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """kind: str, int, float, bool or dict (pairs of names). several: a list of that kind.
+    shown: what stands for a value in help. needed: there is no default. flag: whether there is one
+    beside the key."""
+
+    key: str
+    group: str
+    kind: type
+    default: Any
+    shown: str
+    help: str
+    several: bool = False
+    choices: tuple[str, ...] = ()
+    needed: bool = False
+    flag: bool = True
+
+
+SETTINGS = (
+    Setting(
+        "hypotheses",
+        DATA,
+        str,
+        (),
+        "PATTERN",
+        several=True,
+        needed=True,
+        help="files, folders, patterns: example_id, system, text and, if there are several, sample",
+    ),
+    Setting(
+        "references",
+        DATA,
+        str,
+        (),
+        "PATTERN",
+        several=True,
+        needed=True,
+        help="the same: example_id, references (list of strings) and columns to slice on; lines "
+        "of text: every file is a column of references",
+    ),
+    Setting("output", DATA, str, None, "DIR", needed=True, help="a new or empty folder"),
+    Setting("overwrite", DATA, bool, False, "", help="replace a run that is in that folder"),
+    Setting(
+        "format",
+        DATA,
+        str,
+        None,
+        "FORMAT",
+        choices=FORMATS,
+        help="of all files: parquet, jsonl or text (default: by their names)",
+    ),
+    Setting(
+        "columns",
+        DATA,
+        dict,
+        (),
+        "OURS=THEIRS",
+        several=True,
+        help="names of columns in your files, such as example_id=qid text=reply; "
+        "references.example_id=id is for the references only",
+    ),
+    Setting("system", DATA, str, None, "NAME", help="of hypotheses that do not name theirs"),
+    Setting(
+        "null_text",
+        DATA,
+        str,
+        (),
+        "TEXT",
+        several=True,
+        help="references that stand for none, such as '<PAD>'",
+    ),
+    Setting(
+        "systems",
+        DATA,
+        str,
+        (),
+        "NAME",
+        several=True,
+        help="score these, there or not (default: all that occur)",
+    ),
+    Setting(
+        "missing",
+        DATA,
+        str,
+        "empty",
+        "POLICY",
+        choices=MISSING,
+        help="a system without output for an example: counts as an empty one (empty), is left "
+        "out (skip), or fails the run (error)",
+    ),
+    Setting(
+        "max_rejected",
+        DATA,
+        float,
+        0.01,
+        "SHARE",
+        help="refused rows of hypotheses that a run may have",
+    ),
+    Setting("max_characters", DATA, int, 100_000, "N", help="a row with a longer text is refused"),
+    Setting(
+        "skip_bad_files",
+        DATA,
+        bool,
+        False,
+        "",
+        help="refuse files that cannot be read, and go on with the others",
+    ),
+    Setting(
+        "metrics",
+        MEASURE,
+        str,
+        ("bleu", "cider_d"),
+        "NAME",
+        several=True,
+        help="bleu, cider_d, cider",
+    ),
+    Setting("tokenizer", MEASURE, str, "jieba", "NAME", help="jieba, char, zh, 13a, none"),
+    Setting(
+        "weights",
+        MEASURE,
+        float,
+        (0.25, 0.25, 0.25, 0.25),
+        "W",
+        several=True,
+        help="of BLEU's n-gram orders 1, 2, ...: sum 1",
+    ),
+    Setting(
+        "smoothing",
+        MEASURE,
+        str,
+        "exp",
+        "NAME",
+        choices=("exp", "none", "floor", "add-k"),
+        help="of BLEU's orders without a match: exp, none, floor, add-k",
+    ),
+    Setting(
+        "smoothing_value",
+        MEASURE,
+        float,
+        None,
+        "X",
+        help="of floor (default 0.1) and add-k (default 1)",
+    ),
+    Setting(
+        "slices",
+        MEASURE,
+        str,
+        (),
+        "COLUMN",
+        several=True,
+        help="columns of the references: scores for each of their values too (the 50 most "
+        "frequent; the rest is 'other')",
+    ),
+    Setting(
+        "document_frequencies",
+        MEASURE,
+        str,
+        None,
+        "DIR",
+        help="weigh CIDEr's n-grams by this saved table",
+    ),
+    Setting(
+        "save_document_frequencies", MEASURE, str, None, "DIR", help="save the run's own table"
+    ),
+    Setting("bootstrap", INTERVALS, int, 1000, "B", help="replicates, 0 for no intervals"),
+    Setting("confidence", INTERVALS, float, 0.95, "C", help="of the interval"),
+    Setting("seed", INTERVALS, int, 12345, "N", help="of the replicates"),
+    Setting(
+        "resample_by",
+        INTERVALS,
+        str,
+        None,
+        "COLUMN",
+        help="column of the references whose equal values (a document, a dialogue) are resampled "
+        "together (default: every example alone)",
+    ),
+    Setting(
+        "run_id",
+        RUN,
+        str,
+        None,
+        "ID",
+        help="name of the run in the tables (default: a hash of settings and rows)",
+    ),
+    Setting("partitions", RUN, int, None, "P", help="(default: by the size of the input)"),
+    Setting(
+        "replicate_groups",
+        RUN,
+        int,
+        1,
+        "G",
+        help="tasks that share a partition's replicates; more only if there are fewer partitions "
+        "than workers",
+    ),
+    Setting(
+        "beam",
+        RUN,
+        str,
+        (),
+        "OPTION",
+        several=True,
+        flag=False,
+        help="options of Beam and of its runner, as on the command line",
+    ),
+    Setting("print", PRINTED, str, "table", "KIND", choices=PRINTS, help=", ".join(PRINTS)),
+    Setting(
+        "scale",
+        PRINTED,
+        float,
+        1.0,
+        "X",
+        help="multiply printed scores of 0-1 by it, 100 as sacrebleu does; the tables in the "
+        "folder stay 0-1",
+    ),
+    Setting("quiet", TERMINAL, bool, False, "", help="no progress, on a terminal either"),
+    Setting(
+        "log_json",
+        TERMINAL,
+        bool,
+        False,
+        "",
+        help="progress, warnings and errors as lines of JSON on stderr",
+    ),
+)
+
+BY_KEY = {setting.key: setting for setting in SETTINGS}
+
+
+def add_flag(
+    group: argparse._ActionsContainer, setting: Setting, default: Any, *more_flags: str
+) -> None:
+    """Add the setting's flag. A flag that is not given leaves nothing behind."""
+    shown = f"{setting.help} (default {_spelled(default)})" if _is_said(default) else setting.help
+    flags = [f"--{setting.key}", *more_flags]
+    if setting.kind is bool:
+        group.add_argument(
+            *flags,
+            action=argparse.BooleanOptionalAction,
+            default=argparse.SUPPRESS,
+            help=setting.help,
+        )
+        return
+    several: dict[str, Any] = {"nargs": "+"} if setting.several else {}
+    group.add_argument(
+        *flags,
+        dest=setting.key,
+        type=_pair if setting.kind is dict else setting.kind,
+        default=argparse.SUPPRESS,
+        metavar=setting.shown,
+        choices=setting.choices or None,
+        help=shown,
+        **several,
+    )
+
+
+def _is_said(default: Any) -> bool:
+    return default is not None and default != ()
+
+
+def _spelled(default: Any) -> str:
+    return " ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    ours, equals, theirs = text.partition("=")
+    if not (ours and equals and theirs):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected OURS=THEIRS, such as text=reply")
+    return ours, theirs
+
+
+def check(values: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The values of a configuration file, by key, as the flags would give them.
+
+    source: the file, for messages. Raises ConfigurationError for a key that is none, and for a
+    value of another type.
+    """
+    checked = {}
+    for key, value in values.items():
+        setting = BY_KEY.get(key)
+        if setting is None:
+            close = difflib.get_close_matches(key, BY_KEY, 1, 0.5)
+            expected = f"the key {close[0]}" if close else f"one of {', '.join(BY_KEY)}"
+            raise ConfigurationError(f"{source}: unknown key {key}", value, expected)
+        taken = _taken(setting, value)
+        if taken is None:
+            raise ConfigurationError(f"{source}: {key}", value, expected_by(setting))
+        checked[key] = taken
+    return checked
+
+
+def _taken(setting: Setting, value: Any) -> Any:
+    """The value as the setting takes it; None if it does not."""
+    if setting.kind is dict:
+        return _pairs(value)
+    if not setting.several:
+        taken = _one(setting.kind, value)
+        return None if setting.choices and taken not in setting.choices else taken
+    if not isinstance(value, list) or not value:
+        may_be_empty = setting.default == () and not setting.needed
+        return () if value == [] and may_be_empty else None
+    each = tuple(_one(setting.kind, one) for one in value)
+    return None if None in each else each
+
+
+def _one(kind: type, value: Any) -> Any:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value) if abs(value) < 2**1000 else None
+    fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    return value if fits else None
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...] | None:
+    """A table of names, and in it tables for one of the inputs, as pairs."""
+    if not isinstance(value, dict):
+        return None
+    pairs: list[tuple[str, str]] = []
+    for ours, theirs in value.items():
+        if isinstance(theirs, dict):
+            inner = _pairs(theirs)
+            if inner is None:
+                return None
+            pairs += [(f"{ours}.{name}", in_file) for name, in_file in inner]
+        elif isinstance(theirs, str):
+            pairs.append((ours, theirs))
+        else:
+            return None
+    return tuple(pairs)
+
+
+def expected_by(setting: Setting) -> str:
+    """What a value must be, for a message."""
+    if setting.kind is dict:
+        return 'a table of names, such as {example_id = "qid"}'
+    names = {str: "string", int: "whole number", float: "number", bool: "true or false"}
+    name = names[setting.kind]
+    if setting.choices:
+        return "one of " + ", ".join(setting.choices)
+    if setting.several:
+        examples = {"weights": "[0.5, 0.5]", "null_text": '["<PAD>"]'}
+        return f"a list of {name}s, such as {examples.get(setting.key, example(setting))}"
+    return name if setting.kind is bool else f"a {name}"
+
+
+def example(setting: Setting) -> str:
+    """A value in TOML, for a setting that has none."""
+    texts = {
+        "hypotheses": '["runs/*.parquet"]', "references": '["references/"]', "output": '"out"',
+        "metrics": '["bleu"]', "columns": '{example_id = "qid"}',
+        "beam": '["--direct_num_workers=2"]',
+    }  # fmt: skip
+    plain = {
+        str: _toml(setting.choices[0] if setting.choices else setting.shown),
+        int: "1",
+        float: "0.1",
+    }
+    made = texts.get(setting.key) or plain.get(setting.kind, "")
+    return f"[{made}]" if setting.several and setting.key not in texts else made
+
+
+def toml(values: Mapping[str, Any]) -> str:
+    """The values as a commented TOML file that ``check`` takes."""
+    lines: list[str] = []
+    group = ""
+    for setting in SETTINGS:
+        if setting.group != group:
+            group = setting.group
+            lines += ["", f"# ---- {group} ----"]
+        value = values.get(setting.key)
+        lines += ["", f"# {setting.help}"]
+        if value is None or value == ():
+            need = "needed" if setting.needed else "not set"
+            lines.append(f"# {setting.key} = {example(setting)}  # {need}")
+        elif setting.kind is dict:
+            pairs = ", ".join(f"{_toml(ours)} = {_toml(theirs)}" for ours, theirs in value)
+            lines.append(f"{setting.key} = {{{pairs}}}")
+        else:
+            lines.append(f"{setting.key} = {_toml(value)}")
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):
+        return '"' + "".join(map(_escaped, value)) + '"'
+    return repr(value)
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 2**16 else f"\\U{ord(character):08x}"
