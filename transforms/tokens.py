@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from schemas import tables
+from schemas.errors import InputError
 from scoring import joining
 from scoring.joining import Examples
 from scoring.segments import Layout, SegmentTokens, TokenTrack
@@ -21,6 +22,9 @@ from transforms.read import REFUSED_REFERENCES, ROWS
 from transforms.sources import HYPOTHESES, REFERENCES
 
 TOKENS = "tokens"
+
+MOST_SYSTEMS = 1000
+"""More are a wrong column: statistics are arrays of examples x systems."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +47,26 @@ class Text:
 
 
 class SystemsFn(beam.CombineFn):  # type: ignore[misc]
-    """The distinct names in lists of names, sorted."""
+    """The distinct names in lists of names, sorted. Raises InputError for more than the most."""
 
     def create_accumulator(self) -> list[str]:
         return []
 
     def add_input(self, accumulator: list[str], element: list[str]) -> list[str]:
-        return sorted({*accumulator, *element})
+        return self.merge_accumulators([accumulator, element])
 
     def merge_accumulators(self, accumulators: Iterable[list[str]]) -> list[str]:
-        return sorted({name for names in accumulators for name in names})
+        # One more than the most is enough to know, and bounded.
+        return sorted({n for names in accumulators for n in names})[: MOST_SYSTEMS + 1]
 
     def extract_output(self, accumulator: list[str]) -> list[str]:
+        if len(accumulator) > MOST_SYSTEMS:
+            raise InputError(
+                f"the hypotheses have more than {MOST_SYSTEMS:,} systems, such as "
+                f"{', '.join(map(repr, accumulator[:3]))}.\nExpected the name of a system in the "
+                "column system. Say which column that is by --columns system=NAME, or name the "
+                "systems to score by --systems."
+            )
         return accumulator
 
     def get_accumulator_coder(self) -> beam.coders.Coder:

@@ -123,7 +123,8 @@ class Run:
     """What the last writer must know of the run.
 
     signatures: metric -> signature, with ``OWN_TABLE`` where the fingerprint of the run's document
-    frequencies belongs. frozen: the table that was used, saved: the one to complete; manifest: what goes into the manifest as it is.
+    frequencies belongs. manifest: what goes into the manifest as it is. frozen: the table of
+    document frequencies that was used, saved: the one to complete.
     """
 
     output: str

@@ -552,3 +552,20 @@ def test_a_file_named_twice_is_read_once(inputs: harness.Inputs, tmp_path: Path)
     flags = ["--hypotheses", folder, f"{folder}/*.parquet", f"{folder}/part-00000-of-00001.parquet"]
     output = harness.run([*flags, *inputs.flags()[2:]], tmp_path / "out", *FLAGS).fine()
     assert output.counts["hypotheses.read"] == 2
+
+
+def test_a_thousand_systems_are_enough_and_more_are_a_wrong_column(tmp_path: Path) -> None:
+    inputs = harness.write_inputs(
+        tmp_path / "in",
+        pa.table(
+            {
+                "example_id": ["a"] * 1001,
+                "system": [f"s{i}" for i in range(1001)],
+                "text": ["好"] * 1001,
+            }
+        ),
+        pa.table({"example_id": ["a"], "references": [["好"]]}),
+    )
+    said = harness.run(inputs, tmp_path / "out", "--bootstrap", 0).refused()
+    assert "more than 1,000 systems" in said
+    assert "--columns system=" in said
