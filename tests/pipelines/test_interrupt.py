@@ -65,6 +65,11 @@ def living(token: str) -> list[str]:
     return found
 
 
+def heed_ctrl_c() -> None:
+    """A shell starts what runs in its background with SIGINT ignored, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Started:
     """A run in a session of its own whose workers are all busy."""
 
@@ -94,6 +99,7 @@ class Started:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if terminal is None else terminal,
             start_new_session=True,
+            preexec_fn=heed_ctrl_c,
         )
         end = time.monotonic() + 60
         while self.process.poll() is None and time.monotonic() < end:
