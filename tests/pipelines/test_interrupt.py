@@ -215,6 +215,7 @@ def test_a_run_that_is_stopped_before_it_begins_says_so(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_ctrl_c,
     )
     end = time.monotonic() + 30
     while not marker.exists() and time.monotonic() < end:
