@@ -607,7 +607,7 @@ def _count_bleu(metric: Any, statistics: Any) -> BleuCount:
     matches, totals = (
         statistics[3 + i * n : 3 + (i + 1) * n].astype(np.float64)[None] for i in (0, 1)
     )
-    precisions, has = metric._precisions(matches, totals)
+    precisions, has = metric.precisions(matches, totals)
     weights = [w if there else 0.0 for w, there in zip(metric.weights, has[0].tolist())]
     total = math.fsum(weights)
     ours, theirs = int(statistics[1]), int(statistics[2])
@@ -630,7 +630,7 @@ def _count_cider(metric: Any, tokens: Any, hypothesis: int) -> CiderCount | None
     # What is added by each order: the mean over n orders, times n, less that over n - 1.
     sums = [np.zeros(len(pairs))]
     for n in range(1, metric.order + 1):
-        sums.append(n * replace(metric, order=n)._similarities(tokens)[pairs])
+        sums.append(n * replace(metric, order=n).similarities(tokens)[pairs])
     # A difference of equal sums may be a bit below 0.
     by_order = np.maximum(np.diff(np.stack(sums), axis=0), 0.0).T
     penalties = None
@@ -638,7 +638,7 @@ def _count_cider(metric: Any, tokens: Any, hypothesis: int) -> CiderCount | None
         bigrams = np.maximum(tokens.track.lengths - 1, 0)
         own = bigrams[layout.text_of_hypothesis[hypothesis]]
         difference = np.abs(own - bigrams[layout.reference_pairs[pairs]])
-        penalties = tuple(metric._penalty(difference).tolist())
+        penalties = tuple(metric.penalty(difference).tolist())
     return CiderCount(
         similarities=tuple(map(tuple, by_order.tolist())),
         penalties=penalties,

@@ -120,7 +120,7 @@ def evaluate(
         SegmentTokens(token_track(joined.texts, recipe), joined.examples.layout), metrics
     )
     statistics = layout.per_example(layout.segment_statistics(tokens), joined.examples)
-    drawn = round_up(bootstrap)
+    drawn = resampling.round_up(bootstrap)
     plain = slice_sums(joined.examples, statistics, seed, None)
     replicates = slice_sums(joined.examples, statistics, seed, range(drawn))
     of_slice = distinct_units(joined.examples)
@@ -171,9 +171,3 @@ def with_own_frequencies(tokens: SegmentTokens, metrics: Sequence[Metric]) -> Se
     answers, _ = document_frequencies.answer(list(buckets.requests))
     frequencies = buckets.frequencies(len(tokens.layout.references), answers)
     return tokens.with_frequencies(frequencies)
-
-
-def round_up(replicates: int) -> int:
-    """The next multiple of what one hash draws."""
-    step = resampling.REPLICATES_OF_A_HASH
-    return -(-replicates // step) * step

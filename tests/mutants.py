@@ -169,7 +169,7 @@ MUTANTS = (
     Mutant(
         "CIDEr-D has no Gaussian",
         "scoring/metrics/cider.py",
-        "total *= self._penalty(np.abs(bigrams[hypothesis] - bigrams[reference]))",
+        "total *= self.penalty(np.abs(bigrams[hypothesis] - bigrams[reference]))",
         "total *= 1",
         PEERS,
     ),

@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 from scoring import evaluation, hashing
 from scoring.evaluation import StatisticsLayout
 from scoring.joining import Examples
-from scoring.library import round_up
 from scoring.metrics.registry import make_metric
 from scoring.segments import Layout
 from scoring.statistics import resampling
@@ -58,7 +57,7 @@ class Measures:
 
     def blocks(self) -> list[range | None]:
         """Block by number: None for the plain sum, then ranges of replicates."""
-        end = round_up(self.replicates)
+        end = resampling.round_up(self.replicates)
         ranges = [range(i, min(i + BLOCK, end)) for i in range(0, end, BLOCK)]
         return [None, *ranges]
 

@@ -139,7 +139,7 @@ class Bleu:
         matches = sums[..., 3 : 3 + n].astype(np.float64)
         totals = sums[..., 3 + n : 3 + 2 * n].astype(np.float64)
         nothing_matches = ~np.any(matches, axis=-1)
-        precisions, has = self._precisions(matches, totals)
+        precisions, has = self.precisions(matches, totals)
         weights = np.broadcast_to(np.array(self.weights), precisions.shape)
         if effective_order:
             weights = np.where(has, weights, 0.0)
@@ -158,7 +158,7 @@ class Bleu:
         # Rounding can lift a perfect score by a bit or two above 1.
         return np.where(sums[..., 0] == 0, np.nan, np.minimum(value, 1.0))
 
-    def _precisions(self, matches: Floats, totals: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def precisions(self, matches: Floats, totals: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """[..., orders], 0 where an order has no n-gram or no (smoothed) match; and which orders
         have n-grams, those that smoothing adds among them."""
         above = np.arange(self.order) > 0

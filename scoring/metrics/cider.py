@@ -76,7 +76,7 @@ class Cider:
             statistics[:, 1] = 0
             return statistics
         statistics[:, 2] = 0
-        similarity = self._similarities(tokens)
+        similarity = self.similarities(tokens)
         # bincount adds one after the other, in the order of the references.
         references = tokens.layout.references_of_hypothesis
         pairs = np.repeat(np.arange(hypotheses), references)
@@ -84,7 +84,7 @@ class Cider:
         statistics[:, 1] = np.rint(value * FIXED_POINT).astype(np.int64)
         return statistics
 
-    def _similarities(self, tokens: SegmentTokens) -> Floats:
+    def similarities(self, tokens: SegmentTokens) -> Floats:
         """The mean over orders of the cosine of every (hypothesis, reference) pair: [pairs]."""
         frequencies = tokens.document_frequencies
         assert frequencies is not None
@@ -109,10 +109,11 @@ class Cider:
         if self.clip_and_penalise:
             # Length is the reference code's: the number of bigrams, whatever the order.
             bigrams = np.maximum(tokens.track.lengths - 1, 0)
-            total *= self._penalty(np.abs(bigrams[hypothesis] - bigrams[reference]))
+            total *= self.penalty(np.abs(bigrams[hypothesis] - bigrams[reference]))
         return total / self.order
 
-    def _penalty(self, difference: Ints) -> Floats:
+    def penalty(self, difference: Ints) -> Floats:
+        """The Gaussian of a difference in bigrams, rounded to 2**-40."""
         table = np.arange(int(difference.max(initial=0)) + 1, dtype=np.float64)
         return exact.rounded(exact.exp(-(table * table) / (2 * self.sigma * self.sigma)))[
             difference

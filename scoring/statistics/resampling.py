@@ -47,6 +47,11 @@ def stream(seed: int, replicates: range) -> hashing.Hashes:
     return hashing.mix(start + np.arange(first, last, dtype=np.uint64) * np.uint64(2**33 + 1))
 
 
+def round_up(replicates: int) -> int:
+    """The next multiple of what one hash draws."""
+    return -(-replicates // REPLICATES_OF_A_HASH) * REPLICATES_OF_A_HASH
+
+
 def weights(units: hashing.Hashes, constants: hashing.Hashes) -> npt.NDArray[np.uint8]:
     """The weight of every unit in every replicate: [units, 4 * constants]."""
     hashes = hashing.mix(units[:, None] + constants[None, :])
