@@ -12,6 +12,8 @@ ROOMS = [
     "scoring.metrics",
     "scoring.statistics",
     "scoring.text",
+    "scoring.text.steps",
+    "scoring.text.token_steps",
     "scoring.text.tokenizers",
     "schemas",
     "runners",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,23 +24,69 @@ class Step(Protocol):
         """The changed texts, as many and in the same order."""
 
 
+class TokenStep(Protocol):
+    """One change of the tokens: a pure function of the tokens of every text alone.
+
+    It works on the vocabulary, and never makes a token that is empty or holds a blank.
+    """
+
+    def signature(self) -> str:
+        """The name of the step with its parameters and the hashes of the files it uses."""
+
+    def words(self) -> Sequence[str]:
+        """The tokens that it looks for."""
+
+    def apply(self, tokens: Tokens) -> Tokens:
+        """The changed tokens of as many texts in the same order."""
+
+
 @dataclass(frozen=True)
 class TextRecipe:
-    """An ordered list of steps, then a tokenizer. Without steps the text is taken raw."""
+    """An ordered list of steps, a tokenizer, an ordered list of steps on its tokens.
+
+    Without steps the text is taken raw. A recipe can be pickled: what its files hold is in it.
+    """
 
     tokenizer: Tokenizer
     steps: tuple[Step, ...] = ()
+    after: tuple[TokenStep, ...] = ()
 
     def signature(self) -> str:
         """Equal signatures mean equal tokens."""
         steps = "+".join(step.signature() for step in self.steps) or "raw"
-        return f"{steps}/{self.tokenizer.signature()}"
+        after = "+".join(step.signature() for step in self.after)
+        return f"{steps}/{self.tokenizer.signature()}" + (f"/{after}" if after else "")
+
+    def normalize(self, texts: pa.Array) -> pa.Array:
+        """The texts after all steps, as the tokenizer sees them."""
+        for step in self.steps:
+            texts = step.apply(texts)
+        return texts
+
+    def cut(self, texts: pa.Array) -> Tokens:
+        """The tokens of every text before the steps that work on them."""
+        return self.tokenizer.tokenize(self.normalize(texts)).without_blanks()
 
     def tokenize(self, texts: pa.Array) -> Tokens:
         """The tokens of every text; none is empty or holds a blank."""
-        for step in self.steps:
-            texts = step.apply(texts)
-        return self.tokenizer.tokenize(texts).without_blanks()
+        tokens = self.cut(texts)
+        for step in self.after:
+            tokens = step.apply(tokens)
+        return tokens
+
+    def unmatched(self) -> list[tuple[str, str, str]]:
+        """What the steps after cutting look for but will hardly ever see.
+
+        (signature of the step, word, what this recipe makes of the word alone): a word that is
+        changed by a step before, or that the tokenizer cuts into several.
+        """
+        found = []
+        for step in self.after:
+            words = list(step.words())
+            cut = self.cut(pa.array(words, pa.string())).to_lists()
+            name = step.signature()
+            found += [(name, w, " ".join(tokens)) for w, tokens in zip(words, cut) if [w] != tokens]
+        return found
 
 
 def token_track(texts: pa.Array, recipe: TextRecipe) -> TokenTrack:
