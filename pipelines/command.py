@@ -27,6 +27,7 @@ _USAGE = """usage: liangchi COMMAND ...
   config     print the settings in force, as a file for --config
   show       print a finished run again
   explain    show how one example got its scores
+  tokenize   show what a recipe does to a text, step by step
 
 liangchi COMMAND --help says more.
 """
@@ -242,12 +243,23 @@ def explain(session: Session, arguments: Sequence[str]) -> int:
     return FINE
 
 
+def tokenize(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi tokenize``"""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from pipelines.tokenize import tokenize
+
+    for text in tokenize(arguments, sys.stdin):
+        sys.stdout.write(text)
+    return FINE
+
+
 _COMMANDS: dict[str, Callable[[Session, Sequence[str]], int]] = {
     "evaluate": evaluate,
     "score": score,
     "config": config,
     "show": show,
     "explain": explain,
+    "tokenize": tokenize,
 }
 
 if __name__ == "__main__":
