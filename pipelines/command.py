@@ -28,6 +28,7 @@ _USAGE = """usage: liangchi COMMAND ...
   show       print a finished run again
   explain    show how one example got its scores
   tokenize   show what a recipe does to a text, step by step
+  tokenizers compare tokenizers on your data
 
 liangchi COMMAND --help says more.
 """
@@ -253,6 +254,15 @@ def tokenize(session: Session, arguments: Sequence[str]) -> int:
     return FINE
 
 
+def tokenizers(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi tokenizers``"""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from pipelines.tokenizers import tokenizers
+
+    sys.stdout.write(tokenizers(arguments))
+    return FINE
+
+
 _COMMANDS: dict[str, Callable[[Session, Sequence[str]], int]] = {
     "evaluate": evaluate,
     "score": score,
@@ -260,6 +270,7 @@ _COMMANDS: dict[str, Callable[[Session, Sequence[str]], int]] = {
     "show": show,
     "explain": explain,
     "tokenize": tokenize,
+    "tokenizers": tokenizers,
 }
 
 if __name__ == "__main__":

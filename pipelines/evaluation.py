@@ -208,11 +208,12 @@ def _rows(plan: Plan) -> read.Rows:
     )
 
 
-def read_rows(plan: Plan) -> Iterator[tuple[str, int, pa.Table]]:
+def read_rows(plan: Plan, only: str | None = None) -> Iterator[tuple[str, int, pa.Table]]:
     """(table, partition, accepted rows of it) of all inputs, read in this process: for a look at
-    single rows, with what the job reads by."""
+    single rows, with what the job reads by. only: this table."""
     for split in plan.inputs.splits():
-        yield from read.accepted(split, _rows(plan))
+        if only in (None, split.table):
+            yield from read.accepted(split, _rows(plan))
 
 
 def _bad_files(inputs: Inputs) -> list[Keyed]:

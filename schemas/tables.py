@@ -96,3 +96,46 @@ FREQUENCIES = _schema(
     ("hash", pa.uint64(), "hash of an n-gram"),
     ("frequency", pa.uint32(), "in how many examples' references it occurs; at least 2"),
 )
+
+TOKENIZERS = _schema(
+    "tokenizers",
+    ("tokenizer", _TEXT, "as it was named"),
+    ("signature", _TEXT, "the whole recipe"),
+    ("texts", _COUNT, "distinct texts cut"),
+    ("characters", _COUNT, "their characters, blanks included, as they are given"),
+    ("tokens", _COUNT, "their tokens"),
+    ("vocabulary", _COUNT, "distinct tokens"),
+    ("seconds", _REAL, "processor time, the best of three; differs from call to call"),
+)
+
+TOKENIZER_PAIRS = _schema(
+    "tokenizer_pairs",
+    ("tokenizer", _TEXT, "one"),
+    ("other", _TEXT, "the other"),
+    ("texts", _COUNT, "distinct texts"),
+    ("comparable", _COUNT, "those of which both keep the same characters: only they are compared"),
+    ("alike", _COUNT, "those that both cut at the same places"),
+    ("boundaries_both", _COUNT, "boundaries inside texts that both have"),
+    ("boundaries_only", _COUNT, "that only the one has"),
+    ("boundaries_other", _COUNT, "that only the other has"),
+    ("f1", _REAL, "F1 of the boundaries; null if there is none"),
+)
+
+TOKENIZER_DISAGREEMENTS = _schema(
+    "tokenizer_disagreements",
+    ("tokenizer", _TEXT, "one"),
+    ("other", _TEXT, "the other"),
+    ("cut", _TEXT, "a stretch of text as the one cuts it, with | between tokens"),
+    ("other_cut", _TEXT, "as the other does"),
+    ("count", _COUNT, "how often, in distinct texts"),
+    ("example", _TEXT, "a text that has it"),
+)
+
+TOKENIZER_SCORES = _schema(
+    "tokenizer_scores",
+    ("tokenizer", _TEXT, "by which texts are cut"),
+    ("system", _TEXT, "what is scored"),
+    ("metric", _TEXT, "bleu"),
+    ("value", _REAL, "the score on the examples looked at; null if undefined"),
+    ("rank", _COUNT, "its place among the systems, the best is 1"),
+)
