@@ -15,7 +15,8 @@ FEWEST_UNITS = 10
 FEW_UNITS = 100
 """Below, the interval has a note."""
 
-_LARGEST_UNDEFINED_SHARE = 0.05
+LARGEST_UNDEFINED_SHARE = 0.05
+"""Of replicates: with more undefined ones there is no interval."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def percentile_interval(replicates: npt.NDArray[Any], confidence: float, units: 
     notes = []
     if undefined:
         notes.append(f"undefined in {undefined} of {len(replicates)} replicates")
-    if undefined > _LARGEST_UNDEFINED_SHARE * len(replicates):
+    if undefined > LARGEST_UNDEFINED_SHARE * len(replicates):
         return Interval(None, None, f"no interval: {notes[0]}")
     if units < FEW_UNITS:
         notes.append(f"few units ({units}): the interval is rough")
