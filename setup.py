@@ -24,6 +24,7 @@ REQUIRED = [
     "apache-beam>=2.77,<2.80",
     "jieba>=0.42.1,<0.43",
     "numpy>=2.0,<3",
+    "opencc>=1.4.2,<1.5",
     "pyarrow>=18,<27",
     "rich>=13,<16",
     "rjieba>=0.2.2,<0.3",
@@ -33,6 +34,7 @@ REQUIRED = [
 
 # What .ci/run and the tests need beside it.
 TEST = [
+    "emoji>=2.16,<2.17",
     "hypothesis>=6.100",
     "import-linter>=2.1",
     "mypy>=1.15",

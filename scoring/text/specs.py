@@ -39,15 +39,15 @@ def make(spec: str, kind: str, built_in: Mapping[str, str], group: str) -> Any:
     Raises ValueError, naming those that exist, if there is none; and for wrong parameters.
     """
     name, parameters = parse(spec)
-    plugins = {point.name: point for point in entry_points(group=group)}
     if name in built_in:
         module, _, of = built_in[name].partition(":")
         maker = getattr(import_module(module), of)
-    elif name in plugins:
-        maker = plugins[name].load()
     else:
-        known = ", ".join([*built_in, *sorted(plugins)])
-        raise ValueError(f"no {kind} is called {name!r}; there are {known}")
+        plugins = {point.name: point for point in entry_points(group=group)}
+        if name not in plugins:
+            known = ", ".join([*built_in, *sorted(plugins)])
+            raise ValueError(f"no {kind} is called {name!r}; there are {known}")
+        maker = plugins[name].load()
     accepted = inspect.signature(maker).parameters
     unknown = sorted(set(parameters) - set(accepted))
     missing = [n for n, p in accepted.items() if p.default is p.empty and n not in parameters]

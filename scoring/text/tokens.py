@@ -15,11 +15,12 @@ from scoring import ragged
 
 Ints = npt.NDArray[np.int64]
 
-# All characters of str.isspace, for RE2 (whose own \\s knows only ASCII); or nothing at all.
-_BLANK_OR_EMPTY = (
-    r"[\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}"
-    r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]|^$"
+BLANKS = (
+    r"\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
 )
+"""All characters of ``str.isspace``, for a class of RE2 (whose own \\s knows only ASCII)."""
+
+_BLANK_OR_EMPTY = f"[{BLANKS}]|^$"
 
 
 @dataclass(frozen=True)

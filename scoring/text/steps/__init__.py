@@ -18,6 +18,17 @@ _HERE = "scoring.text.steps"
 BUILT_IN = {
     "nfc": f"{_HERE}.unicode_forms:Nfc",
     "nfkc": f"{_HERE}.unicode_forms:Nfkc",
+    "width": f"{_HERE}.width:Width",
+    "t2s": f"{_HERE}.simplified:TraditionalToSimplified",
+    "punctuation": f"{_HERE}.punctuation:Punctuation",
+    "lowercase": f"{_HERE}.lowercase:Lowercase",
+    "split_letters_digits": f"{_HERE}.letters_digits:SplitLettersDigits",
+    "strip_urls": f"{_HERE}.addresses:StripUrls",
+    "strip_emails": f"{_HERE}.addresses:StripEmails",
+    "strip_phones": f"{_HERE}.addresses:StripPhones",
+    "strip_emoji": f"{_HERE}.emoji:StripEmoji",
+    "strip_symbols": f"{_HERE}.symbols:StripSymbols",
+    "collapse_space": f"{_HERE}.blanks:CollapseSpace",
 }
 
 

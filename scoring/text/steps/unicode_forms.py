@@ -1,11 +1,54 @@
-"""Steps ``nfc`` and ``nfkc``: Unicode's normal forms."""
+"""Steps ``nfc`` and ``nfkc``: Unicode's normal forms.
+
+pyarrow's ``utf8_normalize`` only decomposes, whatever its form (apache/arrow issue 51225), so it is
+not used. Most texts are done character by character; Python's ``unicodedata`` does those in which
+characters act on each other. A character that Unicode adds is changed only by a Python that knows
+it; those that Python 3.10 knows never change.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
+from functools import cache, partial
+from typing import Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from scoring.text.steps.rewriting import LIMIT, CharacterTable, change_some
+
+Form = Literal["NFC", "NFKC"]
+
+_HANGUL = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))  # vowels, finals
+
+
+@cache
+def _table(form: Form) -> CharacterTable:
+    """The characters that are not in the form even alone."""
+    changed = {}
+    for character in map(chr, range(LIMIT)):
+        if character > "\x7f" and (normal := unicodedata.normalize(form, character)) != character:
+            changed[character] = normal
+    return CharacterTable(changed)
+
+
+@cache
+def _acting() -> str:
+    """A class (RE2) of the characters that act on one before them: by composition or order."""
+    acting = set(_HANGUL)
+    for point in range(LIMIT):
+        character = chr(point)
+        if unicodedata.combining(character):
+            acting.add(point)
+        parts = unicodedata.decomposition(character).split()
+        if len(parts) == 2 and parts[0][0] != "<":
+            acting.add(int(parts[1], 16))
+    return "[" + "".join(rf"\x{{{point:x}}}" for point in sorted(acting)) + "]"
+
+
+def _normalize(form: Form, texts: pa.Array) -> pa.Array:
+    texts = _table(form).apply(texts)
+    return change_some(texts, _acting(), partial(unicodedata.normalize, form))
 
 
 @dataclass(frozen=True)
@@ -16,7 +59,7 @@ class Nfc:
         return "nfc"
 
     def apply(self, texts: pa.Array) -> pa.Array:
-        return pc.utf8_normalize(texts, form="NFC")
+        return _normalize("NFC", texts)
 
 
 @dataclass(frozen=True)
@@ -31,4 +74,4 @@ class Nfkc:
         return "nfkc"
 
     def apply(self, texts: pa.Array) -> pa.Array:
-        return pc.utf8_normalize(texts, form="NFKC")
+        return _normalize("NFKC", texts)
