@@ -51,6 +51,7 @@ setup(
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     packages=ROOMS,
+    package_data={"scoring.text.steps": ["*.json"]},
     python_requires=">=3.10",
     classifiers=[
         "Programming Language :: Python :: 3",

@@ -29,6 +29,7 @@ BUILT_IN = {
     "strip_emoji": f"{_HERE}.emoji:StripEmoji",
     "strip_symbols": f"{_HERE}.symbols:StripSymbols",
     "collapse_space": f"{_HERE}.blanks:CollapseSpace",
+    "numbers": f"{_HERE}.numbers:Numbers",
 }
 
 
