@@ -48,6 +48,7 @@ SLICES = ("tests/pipelines/test_slices.py", "examples_alone or add_up")
 FROZEN = ("tests/pipelines/test_slices.py", "own_saved_table or examples_alone")
 UNITS = ("tests/pipelines/test_slices.py", "units")
 ROWS = ("tests/transforms/test_rows.py", "")
+NUMBERS = ("tests/scoring/text/test_numbers.py", "equal or form or idioms")
 COMBINERS = ("tests/transforms/test_combiners.py", "")
 REPORT = ("tests/pipelines/test_report.py", "")
 
@@ -96,6 +97,27 @@ class Mutant:
 
 
 MUTANTS = (
+    Mutant(
+        "两千五 is 2050",
+        "scoring/text/numerals.py",
+        "return Numeral(total + count * last / 10, False, True, parts + 1)",
+        "return Numeral(total + count * last / 100, False, True, parts + 1)",
+        NUMBERS,
+    ),
+    Mutant(
+        "any number beside a unit is written in digits",
+        "scoring/text/steps/number_forms.py",
+        "if not number.arabic or (unit == ",
+        "if (unit == ",
+        NUMBERS,
+    ),
+    Mutant(
+        "a later rule is not tried",
+        "scoring/text/steps/numbers.py",
+        "for rule in self._rules[number + 1 :]:",
+        "for rule in self._rules[:0]:",
+        NUMBERS,
+    ),
     Mutant(
         "the longer reference wins a tie",
         "scoring/metrics/bleu.py",

@@ -12,7 +12,7 @@ DIGITS = "零一二三四五六七八九"
 _VALUE = {digit: value for value, digit in enumerate(DIGITS)} | {"〇": 0, "两": 2}
 _MAGNITUDE = {"千": 1000, "百": 100, "十": 10}
 _ASCII = str.maketrans("０１２３４５６７８９．，", "0123456789.,")
-_LONGEST = 24
+_LONGEST = 20
 """Characters; a longer run is no number but a code."""
 
 _ARABIC = re.compile(r"(?:0|[1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]*)(?:\.[0-9]+)?")

@@ -18,8 +18,9 @@ Groups = tuple[str | None, ...]
 Form = Callable[[Groups], str | None]
 
 _TEN = 10
+_TO_ASCII = str.maketrans("０１２３４５６７８９．", "0123456789.", ",，")
 _MAGNITUDES = "十百千万亿"
-_MINUTES = re.compile(r"(?:过)?(.+?)分(?:(.+)秒)?")
+_MINUTES = re.compile(r"过?(.+?)分(?:(.+)秒)?")
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class _Units:
         if small is None:
             if text.endswith("点一") and unit in ("个", "人", "位", "名", "次"):
                 return None
-            return plain_or_given(number, text) + unit
+            return _digits(number, text) + unit
         if not number.arabic or (unit == "分" and small == _TEN):
             return None
         return self._chinese(small, unit) + unit
@@ -178,29 +179,27 @@ class _Units:
 
 
 def _small(number: Numeral) -> int | None:
-    """A whole number from 0 to 10."""
-    whole = number.value == int(number.value)
+    """A whole number from 0 to 10, not written as a decimal (3.0)."""
+    whole = number.value.as_tuple().exponent == 0 or not number.arabic
+    whole = whole and number.value == int(number.value)
     return int(number.value) if whole and number.value <= _TEN else None
 
 
-def plain_or_given(number: Numeral, text: str) -> str:
+def _digits(number: Numeral, text: str) -> str:
     """ASCII digits; decimals that were written in digits keep their zeros (2.50)."""
-    if number.arabic:
-        ascii_digits = str.maketrans("０１２３４５６７８９．", "0123456789.", ",，")
-        return text.translate(ascii_digits)
-    return plain(number.value)
+    return text.translate(_TO_ASCII) if number.arabic else plain(number.value)
 
 
 def _rendered(text: str | None, unit: str) -> str | None:
     number = parse(text or "")
-    return None if number is None else plain_or_given(number, text or "") + unit
+    return None if number is None else _digits(number, text or "") + unit
 
 
 def _large(text: str | None, after: str | None) -> str | None:
     number = parse(text or "")
     if number is None or number.value <= _TEN:
         return None
-    return plain_or_given(number, text or "") + (after or "")
+    return _digits(number, text or "") + (after or "")
 
 
 def _alone(groups: Groups) -> str | None:
@@ -209,13 +208,13 @@ def _alone(groups: Groups) -> str | None:
     number = parse(text)
     if number is None:
         return None
-    digits = any(c in "0123456789０１２３４５６７８９" for c in text)
+    digits = any(c.isdecimal() for c in text)
     point = text.partition("点")[2]
     if point:
         sure = len(point) > 1 and (point[0] not in "零〇" or text[0] in "零〇")
     else:
         sure = digits or number.abbreviated or (number.parts > 1 and len(text) > 2)
-    return plain_or_given(number, text) if sure else None
+    return _digits(number, text) if sure else None
 
 
 def _minute(tail: str) -> tuple[int, ...] | None:
@@ -291,9 +290,6 @@ def _date(groups: Groups) -> str | None:
     return None if d is None else f"{digits}年{m}月{d}日"
 
 
-_TO_ASCII = str.maketrans("０１２３４５６７８９", "0123456789")
-
-
 def _day(groups: Groups) -> str | None:
     m, d = _whole(groups[0], 1, 12), _whole(groups[1], 1, 31)
     return None if m is None or d is None else f"{m}月{d}日"
@@ -356,8 +352,8 @@ def _range(groups: Groups) -> str | None:
         start = low.value * factor.value
     if start >= high.value:
         return None
-    left = plain_or_given(low, first) if start == low.value else plain(start)
-    return f"{left}-{plain_or_given(high, second)}{unit}"
+    left = _digits(low, first) if start == low.value else plain(start)
+    return f"{left}-{_digits(high, second)}{unit}"
 
 
 def _half(groups: Groups) -> str | None:
@@ -368,5 +364,5 @@ def _half(groups: Groups) -> str | None:
 
 
 def join(alternatives: Sequence[str]) -> str:
-    """The alternatives of a list, the longest first, as one pattern."""
-    return "|".join(sorted(alternatives, key=lambda text: (-len(text), text)))
+    """The alternatives of a list as one pattern; longer words first, whatever must not follow."""
+    return "|".join(sorted(alternatives, key=lambda text: (-len(text.partition("(?")[0]), text)))

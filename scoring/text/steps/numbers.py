@@ -50,10 +50,9 @@ class Change:
     kind: str
 
 
+@dataclass(frozen=True)
 class Numbers:
     """Writes every number that its context proves to be one in one way."""
-
-    name = "numbers"
 
     def signature(self) -> str:
         """With a hash of the rules."""
@@ -77,10 +76,11 @@ class Numbers:
 
 @dataclass(frozen=True)
 class _Rule:
+    """kind: of its function; group: the number of its group in the pattern of all rules."""
+
     kind: str
     alone: re.Pattern[str]
     group: int
-    groups: int
 
 
 class _Rules:
@@ -88,33 +88,23 @@ class _Rules:
         self.digest = digest
         self._forms: dict[str, Form] = make_forms(data)
         fields = _fields(data)
-        bounded = _expanded("{bounded}", fields)
-        kinds: dict[str, list[tuple[str, str, str]]] = {"other": [], "number": []}
-        for i, rule in enumerate(data["rules"]):
-            pattern = _expanded(rule["pattern"], fields)
-            kinds[rule["starts"]].append((f"r{i}", rule["kind"], pattern))
-        first = set(data["patterns"]["first"])
-        first |= {phrase[0] for phrase in data["lists"]["phrase"]}
-        first |= {word[0] for record in data["periods"] for word in record["words"]}
-        starts = {
-            "other": f"(?=[{''.join(sorted(first))}])",
-            "number": f"(?={_expanded('{digit}', fields)}){bounded}",
+        starts = {start: _expanded(f"{{{start}_start}}", fields) for start in ("other", "number")}
+        rules = [
+            (rule["kind"], start, _expanded(rule["pattern"], fields))
+            for start in starts
+            for rule in data["rules"]
+            if rule["starts"] == start
+        ]
+        # One search finds the next match of the first rule that matches there.
+        together = {
+            start: "|".join(f"(?P<r{i}>{p})" for i, (_, of, p) in enumerate(rules) if of == start)
+            for start in starts
         }
-        self._any = re.compile(
-            "|".join(
-                starts[start] + "(?:" + "|".join(f"(?P<{n}>{p})" for n, _, p in rules) + ")"
-                for start, rules in kinds.items()
-            )
-        )
-        self._rules: dict[str, _Rule] = {}
-        self._after: dict[str, list[_Rule]] = {}
-        for start in reversed(kinds):
-            for name, kind, pattern in reversed(kinds[start]):
-                alone = re.compile(starts[start] + pattern)
-                rule = _Rule(kind, alone, self._any.groupindex[name], alone.groups)
-                behind = list(kinds).index(start)
-                self._after[name] = list(self._rules.values())[::-1] if behind >= 0 else []
-                self._rules[name] = rule
+        self._any = re.compile("|".join(f"{starts[s]}(?:{together[s]})" for s in starts))
+        self._rules = [
+            _Rule(kind, re.compile(starts[start] + pattern), self._any.groupindex[f"r{i}"])
+            for i, (kind, start, pattern) in enumerate(rules)
+        ]
 
     def apply(self, text: str) -> str:
         """Round by round, until nothing changes: a change can make the context of another."""
@@ -137,24 +127,28 @@ class _Rules:
         """The matches of one round, also those that are kept as they are."""
         position = 0
         while match := self._any.search(text, position):
-            start = match.start()
-            name = match.lastgroup or ""
-            rule = self._rules[name]
-            groups = match.groups()[rule.group : rule.group + rule.groups]
-            new, end, kind = self._form(rule.kind, groups, match[0]), match.end(), rule.kind
-            if new is None:
-                for other in self._after[name]:
-                    later = other.alone.match(text, start)
-                    if later:
-                        new = self._form(other.kind, later.groups(), later[0])
-                        if new is not None:
-                            end, kind = later.end(), other.kind
-                            break
-            if new is None:
-                position = start + 1
-                continue
-            yield Change(start, end, text[start:end], new, kind)
-            position = end
+            change = self._change(match)
+            position = match.start() + 1 if change is None else change.end
+            if change is not None:
+                yield change
+
+    def _change(self, match: re.Match[str]) -> Change | None:
+        """What the first rule makes of it whose function takes it, or else a later rule."""
+        number = int((match.lastgroup or "")[1:])
+        rule = self._rules[number]
+        groups = match.groups()[rule.group : rule.group + rule.alone.groups]
+        new, end = self._form(rule.kind, groups, match[0]), match.end()
+        start, text = match.start(), match.string
+        if new is None:
+            for rule in self._rules[number + 1 :]:
+                later = rule.alone.match(text, start)
+                new = self._form(rule.kind, later.groups(), later[0]) if later else None
+                if later and new is not None:
+                    end = later.end()
+                    break
+            else:
+                return None
+        return Change(start, end, text[start:end], new or "", rule.kind)
 
     def _form(self, kind: str, groups: Groups, whole: str) -> str | None:
         return whole if kind == "keep" else self._forms[kind](groups)
@@ -170,12 +164,18 @@ def _rules() -> _Rules:
 def _fields(data: Mapping[str, Any]) -> dict[str, str]:
     fields: dict[str, str] = dict(data["patterns"])
     fields |= {name: f"(?:{join(words)})" for name, words in data["lists"].items()}
+    other = data["not_a_unit_before"]
+    units = [f"{unit}(?![{other[unit]}])" if unit in other else unit for unit in data["units"]]
+    fields["unit"] = f"(?:{join(units)})"
     fields |= {
         name: "(?:" + "|".join(f"(?<={word})" for word in words) + ")"
         for name, words in data["behind"].items()
     }
-    words = [word for record in data["periods"] for word in record["words"]]
-    fields["period"] = join([word for word in words if not word.isascii()])
+    words = [w for record in data["periods"] for w in record["words"] if not w.isascii()]
+    fields["period"] = join(words)
+    first = {word[0] for word in [*words, *data["lists"]["phrase"], *data["patterns"]["first"]]}
+    fields["other_start"] = f"(?=[{''.join(sorted(first))}])"
+    fields["number_start"] = "(?={digit}){bounded}"
     return fields
 
 
