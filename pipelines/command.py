@@ -179,13 +179,17 @@ def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) 
     session.log.as_json = call.log_json  # the configuration file may say so too
     # Before numpy is imported, here and in the workers: its BLAS would start threads that wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from pipelines import evaluation, progress, report
+    from pipelines import evaluation, plan, progress, report
 
     planned = evaluation.plan(call.config)
-    if warning := evaluation.memory_warning(planned, call.beam):
+    where = evaluation.effective(planned, call.beam)
+    for warning in where.warnings:
         session.say(warning, "warning")
+    if call.plan:
+        sys.stdout.write(plan.described(planned, where))
+        return FINE
     root = evaluation.claim(planned, call.beam, call.overwrite)
-    session.claimed, session.remote = True, not evaluation.is_local(call.beam)
+    session.claimed, session.remote = True, not where.runner.local
     display: progress.Display | None = None
     if call.quiet or session.remote:
         pass

@@ -19,11 +19,15 @@ from apache_beam.options.pipeline_options import PipelineOptions, StandardOption
 import runners.direct
 from pipelines import output as folders
 from pipelines import progress
+from runners import choice
+from runners.base import Job
 from schemas.configuration import Evaluation
 from schemas.errors import ConfigurationError, OutputError
 from scoring import hashing
 from transforms import (
     accounts,
+    create,
+    estimates,
     files,
     frequencies,
     read,
@@ -125,16 +129,16 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     output = files.absolute(config.output)
     rows = (
         root
-        | "Splits" >> beam.Create(inputs.splits(), reshuffle=False)
+        | "Splits" >> create.Create(inputs.splits(), sources.Split)
         | "Read" >> (read.ReadRows(_rows(plan)))
     )
     if config.systems:
-        named = root | "Systems" >> beam.Create([list(config.systems)], reshuffle=False)
+        named = root | "Systems" >> create.Create([list(config.systems)], list[str])
     else:
         named = (
             rows[read.ROWS]
-            | "SystemNames" >> beam.Map(tokens.systems_of)
-            | "Systems" >> beam.CombineGlobally(tokens.SystemsFn())
+            | "SystemNames" >> beam.Map(tokens.systems_of).with_output_types(list[str])
+            | "Systems" >> create.Combine(tokens.SystemsFn(), [], list[str])
         )
     systems = beam.pvalue.AsSingleton(named)
     values = rows[slices.VALUES] | "SliceValues" >> slices.CommonValues()
@@ -163,20 +167,16 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     results += [
         parts | "Parts" >> beam.Flatten() | "Finish" >> scores.FinishSlices(plan.measures, systems),
         statistics
-        | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions, systems),
+        | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions),
         (
             rows[read.REFUSED],
             joined[accounts.ACCOUNT],
             values | "OtherValues" >> beam.Map(slices.account_of).with_output_types(Keyed),
-            root
-            | "BadFiles"
-            >> beam.Create(_bad_files(inputs), reshuffle=False).with_output_types(Keyed),
+            root | "BadFiles" >> create.Create(_bad_files(inputs), Keyed),
         )
         | "Accounts" >> beam.Flatten()
         | "WriteAccounts" >> write.WriteAccounts(output, inputs.partitions),
-        root
-        | "Start"
-        >> beam.Create([(0, Packet(write.START))], reshuffle=False).with_output_types(Keyed),
+        root | "Start" >> create.Create([(0, Packet(write.START))], Keyed),
     ]
     run = write.Run(
         output=output,
@@ -256,7 +256,8 @@ def installed(distribution: str) -> str:
 def claim(plan: Plan, beam_arguments: list[str], overwrite: bool = False) -> beam.Pipeline:
     """Take the output folder; an empty pipeline for the job. Raises OutputError,
     ConfigurationError."""
-    options = PipelineOptions(_effective(plan, beam_arguments))
+    runners.direct.prepare()
+    options = PipelineOptions(effective(plan, beam_arguments).arguments)
     try:
         root = beam.Pipeline(options=options)
     except (ValueError, ImportError) as error:
@@ -301,20 +302,28 @@ def check_output(plan: Plan) -> None:
         folders.check_apart("save_document_frequencies", saved, inputs)
 
 
-def is_local(arguments: list[str]) -> bool:
-    """Whether a job with these Beam options runs on this machine, by the local runner."""
-    runner = PipelineOptions(arguments).view_as(StandardOptions).runner
-    return runner is None or runner in runners.direct.NAMES
+def job(plan: Plan) -> Job:
+    """What a runner must know of the job."""
+    config = plan.config
+    saved = config.save_document_frequencies
+    return Job(
+        input_bytes=plan.inputs.bytes,
+        partitions=plan.inputs.partitions,
+        inputs=tuple(file.path for file in plan.inputs.files),
+        outputs=tuple(files.absolute(path) for path in (config.output, saved) if path),
+        largest_element=max(shuffle.largest for shuffle in shuffles(plan).values()),
+    )
 
 
-def memory_warning(plan: Plan, arguments: list[str]) -> str:
-    """What to say before a run that this machine may not hold; empty if it should."""
-    return runners.direct.memory_warning(plan.inputs.bytes) if is_local(arguments) else ""
+def shuffles(plan: Plan) -> dict[str, estimates.Shuffle]:
+    """What will pass between the stages, by the name of the shuffle."""
+    config = plan.config
+    return estimates.shuffles(
+        plan.inputs, plan.measures, config.systems, config.slices, config.replicate_groups
+    )
 
 
-def _effective(plan: Plan, arguments: list[str]) -> list[str]:
-    if is_local(arguments):
-        runners.direct.prepare()
-        local = runners.direct.options(arguments, plan.inputs.bytes, plan.inputs.partitions)
-        return [*arguments, *local, "--runner=FnApiRunner"]
-    return arguments
+def effective(plan: Plan, arguments: list[str]) -> choice.Effective:
+    """The Beam options in force, and warnings. Raises ConfigurationError for a call that cannot
+    work."""
+    return choice.effective(arguments, job(plan))

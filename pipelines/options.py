@@ -44,6 +44,7 @@ class Call:
     beam: list[str]
     printing: Printing = Printing()
     overwrite: bool = False
+    plan: bool = False
     quiet: bool = False
     log_json: bool = False
 
@@ -57,8 +58,9 @@ def parser(program: str = "evaluate") -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=described.description,
         epilog=(
-            "Beam's own options (--runner, --direct_num_workers, ...) are taken as they are;\n"
-            "what stands behind -- goes to the runner unchecked.\n"
+            "--runner is direct (the default), prism, flink, dataflow, portable, or Beam's name\n"
+            "of one. Beam's other options (--direct_num_workers, ...) are taken as they are; what\n"
+            "stands behind -- goes to the runner unchecked.\n"
             "Exit codes: 0 fine, 2 wrong call or input, 3 data below the limits, 1 our fault,\n"
             "130 stopped by Ctrl-C or SIGTERM."
         ),
@@ -183,7 +185,7 @@ def call(found: Mapping[str, Any]) -> Call:
     fields = dict(found)
     beam = list(fields.pop("beam"))
     printing = take_printing(fields)
-    terminal = {name: fields.pop(name) for name in ("overwrite", "quiet", "log_json")}
+    terminal = {name: fields.pop(name) for name in ("overwrite", "plan", "quiet", "log_json")}
     bootstrap = Bootstrap(
         fields.pop("bootstrap"),
         fields.pop("confidence"),

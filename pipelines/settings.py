@@ -212,6 +212,14 @@ SETTINGS = (
         "than workers",
     ),
     Setting(
+        "plan",
+        RUN,
+        bool,
+        False,
+        "",
+        help="run nothing: print the options in force, the stages and what each shuffle moves",
+    ),
+    Setting(
         "beam",
         RUN,
         str,

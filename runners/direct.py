@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from runners.base import Default, Given, Job, Runner
+
 NAMES = ("direct", "DirectRunner", "FnApiRunner")
 """What a user may call it. Beam's own DirectRunner would first try to download another runner."""
 
@@ -66,8 +68,8 @@ def memory_warning(input_bytes: int) -> str:
     return (
         f"a local run of this input needs about {needed / 1e9:.1f} GB of memory, but "
         f"{free / 1e9:.1f} GB are free here: it may be ended by the system.\n"
-        "The local runner holds what passes between stages; on a cluster (--runner FlinkRunner, "
-        "--runner DataflowRunner) a worker holds one partition at a time."
+        "The local runner holds what passes between stages; on a cluster (--runner flink, "
+        "--runner dataflow) a worker holds one partition at a time."
     )
 
 
@@ -81,3 +83,27 @@ def _memory_free() -> int | None:
     except OSError:
         pass
     return None
+
+
+def _defaults(given: Given, job: Job) -> list[Default]:
+    if given.has("direct_running_mode", "direct_num_workers"):
+        return []
+    mode, workers = options([], job.input_bytes, job.partitions)
+    pays = "large input, many cores: they pay" if "processing" in mode else "no copies in between"
+    return [Default(mode, pays), Default(workers, "one a core, never more than partitions")]
+
+
+def _check(given: Given, job: Job) -> list[str]:
+    warning = memory_warning(job.input_bytes)
+    return [warning] if warning else []
+
+
+RUNNER = Runner(
+    name="direct",
+    names=NAMES,
+    local=True,
+    beam=lambda given: "FnApiRunner",
+    memory=lambda job: memory_needed(job.input_bytes),
+    defaults=_defaults,
+    check=_check,
+)

@@ -20,7 +20,7 @@ from scoring import document_frequencies as frequencies
 from scoring import hashing
 from scoring.evaluation import document_requests
 from scoring.segments import SegmentTokens
-from transforms import files, progress
+from transforms import create, files, progress
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.tokens import from_packet
 
@@ -128,7 +128,7 @@ class DocumentFrequencies(beam.PTransform):  # type: ignore[misc]
             names = [files.join(self.saved.path, part) for part in self.saved.parts]
             table = (
                 tokens.pipeline
-                | "TableFiles" >> beam.Create(names, reshuffle=False)
+                | "TableFiles" >> create.Create(names, str)
                 | "SpreadFiles" >> beam.Reshuffle()
                 | "ReadTable" >> beam.ParDo(_ReadTable(self.buckets)).with_output_types(Keyed)
             )

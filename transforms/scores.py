@@ -105,7 +105,8 @@ class _Score(beam.DoFn):  # type: ignore[misc]
         for name in ("units", "system", "sample", "filled", "absent"):
             arrays[name] = getattr(examples, name)
         progress.tick(progress.SCORE, len(segments))
-        yield partition, Packet(STATISTICS, {}, arrays, {"examples": example_table(examples)})
+        of_examples = {"examples": example_table(examples)}
+        yield partition, Packet(STATISTICS, dict(packet.meta), arrays, of_examples)
 
 
 def statistics_examples(packet: Packet) -> Examples:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from scoring import hashing
 from scoring.joining import UNKNOWN, Examples
-from transforms import accounts
+from transforms import accounts, create
 from transforms.packets import Keyed, Packet
 
 VALUES = "values"
@@ -51,8 +51,8 @@ class CommonValues(beam.PTransform):  # type: ignore[misc]
         return (
             values
             | "ByBucket" >> beam.GroupByKey()
-            | "Count" >> beam.Map(_top_of_bucket)
-            | "Top" >> beam.CombineGlobally(TopFn())
+            | "Count" >> beam.Map(_top_of_bucket).with_output_types(Tops)
+            | "Top" >> create.Combine(TopFn(), {}, Tops)
         )
 
 

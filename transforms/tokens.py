@@ -153,7 +153,8 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             accounts.ACCOUNT, (partition, accounts.account(counts, refused))
         )
         if len(examples):
-            yield partition, to_packet(examples, token_track(joined.texts, self._recipe))
+            track = token_track(joined.texts, self._recipe)
+            yield partition, to_packet(examples, track, systems)
         progress.tick(
             progress.JOIN, len(hypotheses) + len(references), onward=len(joined.examples.system)
         )
@@ -199,8 +200,8 @@ def _readable(rows: pa.Table) -> pa.Table:
 _EXAMPLE_ARRAYS = ("units", "system", "sample", "filled", "absent")
 
 
-def to_packet(examples: Examples, track: TokenTrack) -> Packet:
-    """Examples and their tokens, without any text but ids and slice values."""
+def to_packet(examples: Examples, track: TokenTrack, systems: Sequence[str]) -> Packet:
+    """Examples and their tokens, without any text but ids, slice values and names of systems."""
     arrays = {name: getattr(examples, name) for name in _EXAMPLE_ARRAYS}
     arrays |= {
         "references": _narrow(examples.layout.references),
@@ -209,7 +210,8 @@ def to_packet(examples: Examples, track: TokenTrack) -> Packet:
         "ids": track.ids,
         "lengths": _narrow(track.lengths),
     }
-    return Packet(TOKENS, arrays=arrays, tables={"examples": example_table(examples)})
+    meta = {"systems": list(systems)}
+    return Packet(TOKENS, meta, arrays, {"examples": example_table(examples)})
 
 
 def from_packet(packet: Packet) -> tuple[Examples, SegmentTokens]:

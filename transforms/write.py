@@ -32,16 +32,18 @@ CI_METHOD = "percentile of Poisson bootstrap"
 
 @dataclass
 class WriteSegments(beam.PTransform):  # type: ignore[misc]
-    """(partition, statistics) -> (0, the file written for it)."""
+    """(partition, statistics) -> (0, the file written for it).
+
+    Without a side input: portable runners would send the statistics to a stage of its own.
+    """
 
     measures: Measures
     output: str
     partitions: int
-    systems: beam.pvalue.AsSingleton
 
     def expand(self, statistics: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
         writer = _WriteSegments(self.measures, self.output, self.partitions)
-        return statistics | "File" >> beam.ParDo(writer, self.systems).with_output_types(Keyed)
+        return statistics | "File" >> beam.ParDo(writer).with_output_types(Keyed)
 
 
 class _WriteSegments(beam.DoFn):  # type: ignore[misc]
@@ -51,10 +53,10 @@ class _WriteSegments(beam.DoFn):  # type: ignore[misc]
     def setup(self) -> None:
         self._layout = self._measures.layout()
 
-    def process(self, element: Keyed, systems: Sequence[str]) -> Iterator[Keyed]:
+    def process(self, element: Keyed) -> Iterator[Keyed]:
         partition, packet = element
         path = files.join(self._output, folder.SEGMENTS, folder.part(partition, self._partitions))
-        table = segment_table(self._layout, systems, packet)
+        table = segment_table(self._layout, packet.meta["systems"], packet)
         yield 0, _written(path, table)
         progress.tick(progress.WRITE, len(table))
 

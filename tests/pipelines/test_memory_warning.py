@@ -17,7 +17,7 @@ def test_too_little_memory_is_said_before_the_run_and_does_not_stop_it(
     ran = harness.run(harness.CHAT_INPUTS, tmp_path / "out", "--bootstrap", 0)
     ran.fine()
     assert "needs about 0.4 GB of memory" in ran.stderr
-    assert "--runner FlinkRunner" in ran.stderr
+    assert "--runner flink" in ran.stderr
 
 
 def test_enough_memory_is_not_worth_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

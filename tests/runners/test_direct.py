@@ -90,7 +90,7 @@ def test_a_run_that_the_machine_cannot_hold_is_told_before(
     assert direct.memory_warning(LARGE) == ""
     said = direct.memory_warning(LARGE + SMALL)
     assert "GB are free here" in said
-    assert "--runner FlinkRunner" in said
+    assert "--runner flink" in said
 
 
 def test_nothing_is_said_where_the_free_memory_is_not_known(

@@ -1,0 +1,91 @@
+"""``--plan``: what it prints, that it runs nothing, and that its guesses hold; names of steps."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import elements
+import harness
+import pytest
+
+from benchmarks import data
+from pipelines import evaluation, options, plan
+from pipelines.evaluation import Plan
+from runners.base import ELEMENT_BYTES
+
+EXAMPLES = 8_000
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> harness.Inputs:
+    folder = tmp_path_factory.mktemp("made") / "data"
+    data.make(folder, EXAMPLES, 3, processes=1)
+    return harness.Inputs(folder / "hypotheses", folder / "references")
+
+
+def planned(inputs: harness.Inputs, output: Path, *flags: object) -> Plan:
+    call = options.parse([*inputs.flags(), "--output", str(output), *map(str, flags)])
+    return evaluation.plan(call.config)
+
+
+def test_a_plan_is_printed_and_nothing_is_written(tmp_path: Path) -> None:
+    ran = harness.run(harness.CHAT_INPUTS, tmp_path / "out", "--plan", "--s3_secret_access_key=XYZ")
+    assert ran.code == 0
+    assert not (tmp_path / "out").exists()
+    text = ran.stdout
+    assert "XYZ" not in text
+    assert re.search(r"--runner=FnApiRunner +direct", text)
+    assert re.search(r"--s3_secret_access_key=\.\.\. +given", text)
+    assert re.search(r"hypotheses +1,200 rows in 4 files", text)
+    assert re.search(r"-> DocumentFrequencies/ByBucket +\d[\d.]* [kM]?B in 1 elements", text)
+    assert "-> Read/Spread" in text
+
+
+ALL = ("--slices", "domain", "--resample_by", "domain", "--replicate_groups", 3)
+
+
+@pytest.mark.parametrize("flags", [(), ALL, ("--systems", "a", "--metrics", "bleu")])
+def test_names_of_steps_are_stable_and_readable(tmp_path: Path, flags: tuple[object, ...]) -> None:
+    stages = plan.stages(planned(harness.CHAT_INPUTS, tmp_path / "out", *flags))
+    names = [name for stage in stages for name in stage.steps]
+    assert len(names) > 20
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert re.fullmatch(r"[A-Z][A-Za-z]*(/[A-Z][A-Za-z]*|/ParDo\(_?[A-Z][A-Za-z]*\))*", name)
+
+
+def test_every_guess_is_of_a_shuffle_that_is_there(tmp_path: Path) -> None:
+    planned_all = planned(harness.CHAT_INPUTS, tmp_path / "out", *ALL)
+    names = {s.steps[0].removesuffix("/Group") for s in plan.stages(planned_all) if s.is_shuffle}
+    assert set(evaluation.shuffles(planned_all)) <= names
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--slices", "domain", "--bootstrap", 300, "--replicate_groups", 2),
+        ("--partitions", 1, "--bootstrap", 0),
+    ],
+)
+def test_no_element_is_too_large_and_guesses_hold_within_twice(
+    made: harness.Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[object, ...]
+) -> None:
+    guessed = evaluation.shuffles(planned(made, tmp_path / "out", *flags))
+    with elements.watched(monkeypatch) as sizes:
+        harness.run(made, tmp_path / "out", *flags).fine()
+    assert {"Join/ByPartition", "Segments/ByPartition", "Finish/BySlice"} < set(sizes)
+    for name, found in sizes.items():
+        assert max(found) < ELEMENT_BYTES, name
+        if sum(found) > 1_000_000:
+            # Of slices only the most is known before.
+            most = 52 if name in ("Sums/Sum", "Finish/BySlice") else 2
+            assert guessed[name].bytes / most < sum(found) < 2 * guessed[name].bytes, name
+            assert guessed[name].largest / 2 < max(found) < 2 * guessed[name].largest, name
+
+
+def test_the_statistics_are_written_where_they_are_made(tmp_path: Path) -> None:
+    # They are the largest elements; in a stage of its own the writer would be sent them.
+    stages = plan.stages(planned(harness.CHAT_INPUTS, tmp_path / "out"))
+    (stage,) = [stage for stage in stages if "Segments/Statistics" in stage.steps]
+    assert {"Sums/Tasks", "WriteSegments/File", "Sums/Resample"} < set(stage.steps)

@@ -1,0 +1,78 @@
+"""How much passes between the stages, guessed before a run from footers and settings.
+
+The factors were measured on made Chinese replies (benchmarks/data.py; 3 and 10 systems, BLEU and
+CIDEr-D); a test holds the guesses to within twice of what passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transforms.scores import BLOCK, Measures
+from transforms.slices import MOST_VALUES
+from transforms.sources import HYPOTHESES, REFERENCES, Inputs
+
+# Bytes that are sent for a byte of input.
+_ROWS = 0.95
+_NGRAMS = 3.0
+_TOKENS = 0.8
+_LARGEST_TOKENS = 0.65
+
+_STATISTIC_BYTES = 8
+# No two partitions are equally large.
+_UNEVEN = 1.2
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """What comes to a shuffle. bytes: in all elements together; largest: of one."""
+
+    bytes: int
+    elements: int
+    largest: int
+
+
+def shuffles(
+    inputs: Inputs, measures: Measures, systems: Sequence[str], slices: Sequence[str], groups: int
+) -> dict[str, Shuffle]:
+    """By the name of the shuffle in the graph; those that are not there are small.
+
+    Sums count every partition apart: where a worker adds up some before it sends, less is sent.
+    Slices count as if every column had its most values.
+    """
+    size, partitions, buckets = inputs.bytes, inputs.partitions, inputs.buckets
+    of_systems = _systems(inputs, systems)
+    splits = len(inputs.splits())
+    rows = round(_ROWS * size)
+    found = {"Join/ByPartition": _even(rows, splits * partitions)}
+    if measures.document_order:
+        asked = round(_NGRAMS * size), partitions * buckets
+        found["DocumentFrequencies/ByBucket"] = _even(*asked)
+        largest = round(_UNEVEN * _LARGEST_TOKENS * size / partitions)
+        answered = round(_TOKENS * size), partitions * (buckets + 1)
+        found["Segments/ByPartition"] = Shuffle(*answered, largest)
+    row = of_systems * len(measures.layout().names) * _STATISTIC_BYTES
+    blocks, values = len(measures.blocks()), 1 + MOST_VALUES * len(slices)
+    if groups > 1:
+        tasks = min(groups, blocks)
+        statistics = row * inputs.rows(REFERENCES) * tasks
+        found["Sums/Spread"] = _even(statistics, partitions * tasks)
+    # The first block is the plain sum: one row.
+    sums = values * (1 + (blocks - 1) * BLOCK) * row
+    largest = row * (BLOCK if blocks > 1 else 1)
+    found["Sums/Sum"] = Shuffle(partitions * sums, partitions * values * blocks, largest)
+    found["Finish/BySlice"] = Shuffle(sums, values * blocks, largest)
+    scores = of_systems * len(measures.metrics) * _STATISTIC_BYTES * measures.replicates
+    found["WriteResults/Together"] = Shuffle(values * scores, values + 2 * partitions, scores)
+    return found
+
+
+def _even(size: int, elements: int) -> Shuffle:
+    return Shuffle(size, elements, round(_UNEVEN * size / max(1, elements)))
+
+
+def _systems(inputs: Inputs, named: Sequence[str]) -> int:
+    """How many systems there are: as many as are named, or as rows for an example."""
+    examples = max(1, inputs.rows(REFERENCES))
+    return len(named) or max(1, -(-inputs.rows(HYPOTHESES) // examples))
