@@ -42,6 +42,7 @@ resample_by = "doc"
 run_id = "r"
 partitions = 2
 replicate_groups = 3
+plan = true
 beam = ["--direct_num_workers=2"]
 print = "json"
 scale = 100
@@ -64,7 +65,7 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --null_text <PAD> EMPTY --systems s t --missing skip --max_rejected 1 --max_characters 10
     --skip_bad_files --metrics bleu --tokenizer char --weights 1 0 --smoothing floor
     --smoothing_value 0.5 --slices x --document_frequencies d --bootstrap 7 --confidence 0.9
-    --seed 3 --resample_by doc --run_id r --partitions 2 --replicate_groups 3
+    --seed 3 --resample_by doc --run_id r --partitions 2 --replicate_groups 3 --plan
     --direct_num_workers=2 --print json --scale 100 --quiet --log_json
     """
     given = ["" if flag == "EMPTY" else flag for flag in flags.split()]
