@@ -26,6 +26,7 @@ REQUIRED = [
     "numpy>=2.0,<3",
     "opencc>=1.4.2,<1.5",
     "pyarrow>=18,<27",
+    "regex>=2024.11.6",
     "rich>=13,<16",
     "rjieba>=0.2.2,<0.3",
     "threadpoolctl>=3.5,<4",

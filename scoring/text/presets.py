@@ -9,6 +9,7 @@ from scoring.text.recipe import TextRecipe
 from scoring.text.steps import make_step
 from scoring.text.token_steps import make_token_step
 from scoring.text.tokenizers import make_tokenizer
+from scoring.text.tokenizers.user_words import UserWords
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,18 @@ def preset(name: str) -> Preset:
 
 
 def make_recipe(
-    tokenizer_spec: str, steps: Sequence[str] = (), after: Sequence[str] = ()
+    tokenizer_spec: str,
+    steps: Sequence[str] = (),
+    after: Sequence[str] = (),
+    words: UserWords | None = None,
 ) -> TextRecipe:
     """A recipe from specs. Its files are read now and travel inside it, pickled, to the workers.
 
-    steps: before the text is cut; after: on its tokens. Raises ValueError for what does not exist
-    or cannot be read.
+    steps: before the text is cut; after: on its tokens. words: a user's, for the tokenizer.
+    Raises ValueError for what does not exist or cannot be read.
     """
     return TextRecipe(
-        make_tokenizer(tokenizer_spec),
+        make_tokenizer(tokenizer_spec, words),
         tuple(make_step(spec) for spec in steps),
         tuple(make_token_step(spec) for spec in after),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scoring import ragged
+
+if TYPE_CHECKING:
+    from scoring.text.tokenizers.user_words import UserWords
 
 Ints = npt.NDArray[np.int64]
 
@@ -132,3 +135,19 @@ class Tokenizer(Protocol):
 
         Blanks may be left in: ``Tokens.without_blanks`` is called on the result.
         """
+
+
+@runtime_checkable
+class TakesWords(Protocol):
+    """A tokenizer that can be given a user's words."""
+
+    def with_words(self, words: UserWords) -> Tokenizer:
+        """The same tokenizer with these words, and with their hash in its signature."""
+
+
+def overlaps(tokenizer: Tokenizer) -> bool:
+    """Whether a character may be in several of its tokens: n-gram counts then say less.
+
+    A tokenizer of which this holds has an attribute ``overlaps`` that is true.
+    """
+    return bool(getattr(tokenizer, "overlaps", False))

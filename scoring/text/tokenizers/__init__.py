@@ -1,42 +1,35 @@
-"""The tokenizers, by name. Users add theirs under the entry point group ``liangchi.tokenizers``."""
+"""The tokenizers, by name. Users add theirs under the entry point group ``liangchi.tokenizers``:
+a callable that takes the parameters of a spec as strings and returns a ``Tokenizer``."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
-from scoring.text.tokens import Tokenizer
+from scoring.text import specs
+from scoring.text.tokenizers.user_words import UserWords
+from scoring.text.tokens import TakesWords, Tokenizer
 
 GROUP = "liangchi.tokenizers"
-BUILT_IN = ("jieba", "char", "zh", "13a", "none")
+
+# Each is imported when it is asked for: some load a dictionary or a model.
+BUILT_IN = {
+    "jieba": "scoring.text.tokenizers.jieba_words:make",
+    "char": "scoring.text.tokenizers.char:CharTokenizer",
+    "grapheme": "scoring.text.tokenizers.grapheme:GraphemeTokenizer",
+    "zh": "scoring.text.tokenizers.zh:ZhTokenizer",
+    "13a": "scoring.text.tokenizers.mteval_13a:Mteval13aTokenizer",
+    "intl": "scoring.text.tokenizers.international:InternationalTokenizer",
+    "none": "scoring.text.tokenizers.blanks:BlankTokenizer",
+}
 
 
-def make_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of that name. Raises ValueError, naming those that exist, if there is none."""
-    # Each is imported when it is asked for: some load a dictionary or a model.
-    if name == "jieba":
-        from scoring.text.tokenizers.jieba_words import JiebaTokenizer
+def make_tokenizer(spec: str, words: UserWords | None = None) -> Tokenizer:
+    """The tokenizer of a spec such as ``jieba:mode=search``, with a user's words if there are any.
 
-        return JiebaTokenizer()
-    if name == "char":
-        from scoring.text.tokenizers.char import CharTokenizer
-
-        return CharTokenizer()
-    if name == "zh":
-        from scoring.text.tokenizers.zh import ZhTokenizer
-
-        return ZhTokenizer()
-    if name == "13a":
-        from scoring.text.tokenizers.mteval_13a import Mteval13aTokenizer
-
-        return Mteval13aTokenizer()
-    if name == "none":
-        from scoring.text.tokenizers.blanks import BlankTokenizer
-
-        return BlankTokenizer()
-    plugins = {point.name: point for point in entry_points(group=GROUP)}
-    if name in plugins:
-        made: Tokenizer = plugins[name].load()()
+    Raises ValueError, naming those that exist, if there is none; and for wrong parameters, or
+    words that the tokenizer does not take.
+    """
+    made: Tokenizer = specs.make(spec, "tokenizer", BUILT_IN, GROUP)
+    if words is None or not words.entries:
         return made
-    raise ValueError(
-        f"no tokenizer is called {name!r}; there are {', '.join([*BUILT_IN, *sorted(plugins)])}"
-    )
+    if not isinstance(made, TakesWords):
+        raise ValueError(f"the tokenizer {spec} takes no user dictionary; jieba does")
+    return made.with_words(words)

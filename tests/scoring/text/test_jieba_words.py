@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from scoring.text.recipe import TextRecipe
-from scoring.text.tokenizers import jieba_words
+from scoring.text.tokenizers import jieba_dictionary
 from scoring.text.tokenizers.jieba_words import JiebaTokenizer
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -160,7 +160,7 @@ def test_the_length_of_a_call_does_not_matter(
     texts = ["我们今天去北京大学", "", "量尺" * 40, "\n", "C++ 和\r\nPM2.5", "", "吃饭了吗"] * 5
     expected = tokens(ours, texts)
     for length in (1, 7, 30, 100):
-        monkeypatch.setattr(jieba_words, "_BYTES_OF_A_CALL", length)
+        monkeypatch.setattr(jieba_dictionary, "_BYTES_OF_A_CALL", length)
         assert tokens(ours, texts) == expected
 
 

@@ -13,7 +13,7 @@ from sacrebleu.metrics.bleu import BLEU
 from scoring.text.recipe import TextRecipe
 from scoring.text.tokenizers import BUILT_IN, make_tokenizer
 
-NAMES = ("none", "char", "zh", "13a")
+NAMES = ("none", "char", "zh", "13a", "intl")
 
 # Each has its own way through one of the tokenizers.
 PIECES = (
@@ -132,5 +132,7 @@ def test_every_tokenizer_is_made_by_its_name(name: str) -> None:
 
 
 def test_an_unknown_tokenizer_is_refused_with_the_names_that_exist() -> None:
-    with pytest.raises(ValueError, match="'zhh'; there are jieba, char, zh, 13a, none"):
+    with pytest.raises(
+        ValueError, match="'zhh'; there are jieba, char, grapheme, zh, 13a, intl, none"
+    ):
         make_tokenizer("zhh")
