@@ -31,6 +31,7 @@ from scoring.evaluation import StatisticsLayout, document_requests, finish
 from scoring.joining import Examples, Joined, join
 from scoring.metrics.bleu import Bleu
 from scoring.metrics.cider import Cider
+from scoring.metrics.tracks import MAIN
 from scoring.segments import Layout, SegmentTokens, TokenTrack
 from scoring.statistics import resampling
 from scoring.text.recipe import TextRecipe, token_track
@@ -117,7 +118,7 @@ class Stages:
         answers, _ = document_frequencies.answer(list(requests.requests))
         frequencies = requests.frequencies(examples, answers)
         tokens = SegmentTokens(words, joined.examples.layout, frequencies)
-        segments = self.layout.segment_statistics(tokens)
+        segments = self.layout.segment_statistics({MAIN: tokens})
         statistics = self.layout.per_example(segments, joined.examples)
         return Batch(
             hypotheses,

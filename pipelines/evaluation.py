@@ -7,9 +7,8 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import apache_beam as beam
@@ -17,12 +16,12 @@ import pyarrow as pa
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 import runners.direct
+from pipelines import measured, progress
 from pipelines import output as folders
-from pipelines import progress
 from runners import choice
 from runners.base import Job
 from schemas.configuration import Evaluation
-from schemas.errors import ConfigurationError, OutputError
+from schemas.errors import ConfigurationError
 from scoring import hashing
 from transforms import (
     accounts,
@@ -50,8 +49,8 @@ class Plan:
     text: tokens.Text
     measures: scores.Measures
     signatures: tuple[tuple[str, str], ...]
-    saved: frequencies.SavedTable | None
-    save_to: frequencies.SavedTable | None
+    saved: Mapping[str, frequencies.SavedTable]
+    save_to: Mapping[str, frequencies.SavedTable]
 
 
 def plan(config: Evaluation) -> Plan:
@@ -59,68 +58,13 @@ def plan(config: Evaluation) -> Plan:
 
     Raises ConfigurationError, InputError.
     """
-    text = tokens.Text(
-        config.tokenizer, config.missing, config.slices, config.bootstrap.resample_by
-    )
-    try:
-        recipe = text.recipe().signature()
-    except ValueError as error:
-        raise ConfigurationError("tokenizer", config.tokenizer, str(error)) from error
-    measures = scores.Measures(
-        metrics=tuple((name, _parameters(config, name)) for name in config.metrics),
-        replicates=config.bootstrap.replicates,
-        seed=config.bootstrap.seed,
-        confidence=config.bootstrap.confidence,
-        own_units=config.bootstrap.resample_by is None,
-    )
-    try:
-        layout = measures.layout()
-    except ValueError as error:
-        raise ConfigurationError("metrics", list(config.metrics), str(error)) from error
-    order = measures.document_order
-    saved = save_to = None
-    if config.document_frequencies:
-        saved = frequencies.SavedTable.load(config.document_frequencies, order, recipe)
-    if config.save_document_frequencies:
-        if not order:
-            raise ConfigurationError(
-                "save_document_frequencies",
-                config.save_document_frequencies,
-                "a metric that uses document frequencies, such as cider_d, in --metrics",
-            )
-        path = files.absolute(config.save_document_frequencies)
-        if held := files.listing(path):
-            raise OutputError(
-                f"--save_document_frequencies {path}: the folder already holds {held[0]!r}.\n"
-                "Expected a new or empty folder, so that two tables never mix. Name another one."
-            )
-        save_to = frequencies.SavedTable(path, order, 0, recipe, "", ())
-    signatures = []
-    for metric in layout.metrics:
-        parts = {"metric": metric.name, **metric.signature(), "text": recipe}
-        if metric.document_order:
-            parts["df"] = saved.fingerprint if saved else write.OWN_TABLE
-        parts["missing"] = "skip" if config.missing == "skip" else "empty"
-        if config.bootstrap.replicates:
-            bootstrap = config.bootstrap
-            unit = bootstrap.resample_by or "example"
-            parts["ci"] = (
-                f"poisson-percentile,B={bootstrap.replicates},level={bootstrap.confidence:g},"
-                f"seed={bootstrap.seed},unit={unit},{hashing.HASH_VERSION}"
-            )
-        parts["liangchi"] = installed("liangchi")
-        signatures.append((metric.name, "|".join(f"{k}:{v}" for k, v in parts.items())))
-    return Plan(config, sources.inspect(config), text, measures, tuple(signatures), saved, save_to)
-
-
-def _parameters(config: Evaluation, metric: str) -> tuple[tuple[str, object], ...]:
-    if metric == "bleu":
-        return (
-            ("weights", config.weights),
-            ("smoothing", config.smoothing),
-            ("smoothing_value", config.smoothing_value),
-        )
-    return ()
+    measures = measured.measures(config)
+    text = measured.text(config, measures)
+    recipes = {name: recipe.signature() for name, recipe in text.recipes().items()}
+    saved = measured.saved_tables(config, measures, recipes)
+    save_to = measured.tables_to_save(config, measures, recipes)
+    signatures = measured.signatures(config, measures, recipes, saved)
+    return Plan(config, sources.inspect(config), text, measures, signatures, saved, save_to)
 
 
 def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
@@ -147,16 +91,19 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     )
     results: list[beam.PCollection[Keyed]] = []
     scored = joined[tokens.TOKENS]
-    order = plan.measures.document_order
-    if order:
+    orders = plan.measures.document_orders
+    if orders:
         frequent = joined[tokens.TOKENS] | "DocumentFrequencies" >> (
             frequencies.DocumentFrequencies(
-                order, inputs.buckets, plan.saved, plan.save_to.path if plan.save_to else None
+                orders,
+                inputs.buckets,
+                plan.saved or None,
+                {track: table.path for track, table in plan.save_to.items()} or None,
             )
         )
         results.append(frequent[frequencies.TABLE])
         scored = (scored, frequent[frequencies.ANSWER]) | "WithFrequencies" >> beam.Flatten()
-    statistics = scored | "Segments" >> scores.ScoreSegments(plan.measures, grouped=order > 0)
+    statistics = scored | "Segments" >> scores.ScoreSegments(plan.measures, grouped=bool(orders))
     parts = [
         statistics
         | "Sums" >> scores.SumBySlice(plan.measures, config.replicate_groups)
@@ -186,8 +133,8 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         replicates=config.bootstrap.replicates,
         slices=config.slices,
         manifest=json.dumps(manifest(plan)),
-        frozen=plan.saved,
-        saved=plan.save_to,
+        frozen=tuple(plan.saved.items()),
+        saved=tuple(plan.save_to.items()),
     )
     return (
         results
@@ -237,20 +184,12 @@ def manifest(plan: Plan) -> dict[str, Any]:
         "versions": {
             "python": platform.python_version(),
             **{
-                name: installed(name)
+                name: measured.installed(name)
                 for name in ("liangchi", "apache-beam", "numpy", "pyarrow", "jieba", "rjieba")
             },
             "hash": hashing.HASH_VERSION,
         },
     }
-
-
-def installed(distribution: str) -> str:
-    """Its version, or 'not installed'."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def claim(plan: Plan, beam_arguments: list[str], overwrite: bool = False) -> beam.Pipeline:
@@ -284,7 +223,7 @@ def tally(plan: Plan) -> progress.Tally:
     """What there is to do, for who watches."""
     return progress.Tally(
         rows=sum(file.rows for file in plan.inputs.files),
-        buckets=plan.inputs.buckets if plan.measures.document_order else 0,
+        buckets=plan.inputs.buckets if plan.measures.document_orders else 0,
         passes=len(plan.measures.blocks()),
         start=time.monotonic(),
     )

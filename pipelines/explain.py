@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -122,10 +123,38 @@ class CiderCount:
 
 
 @dataclass(frozen=True)
+class CombinationCount:
+    """How a combination makes its score of a segment: (weight, metric, score of the metric)."""
+
+    terms: tuple[tuple[float, str, float | None], ...]
+
+
+Count = BleuCount | CiderCount | CombinationCount | None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A hypothesis on one track. lengths: tokens of every reference."""
+
+    tokens: tuple[str, ...]
+    lengths: tuple[int, ...]
+    orders: tuple[Order, ...]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The document frequencies of a track: of how many examples, and where they come from."""
+
+    documents: int
+    table: str
+
+
+@dataclass(frozen=True)
 class Hypothesis:
     """One text and its scores. filled: it stands for a missing one.
 
-    counts: metric -> how the score is made, None for metrics that only have a value here.
+    cuts: track -> the text on it. counts: metric -> how the score is made, None for metrics that
+    only have a value here; tracks: metric -> its track, if it has one.
     scores, statistics: computed here; stored: the row of the run's ``segments``, None if there is
     none. differences: names of what is not as stored. source: where it stands, None if nowhere.
     """
@@ -135,10 +164,9 @@ class Hypothesis:
     source: str | None
     text: str
     filled: bool
-    tokens: tuple[str, ...]
-    lengths: tuple[int, ...]
-    orders: tuple[Order, ...]
-    counts: dict[str, BleuCount | CiderCount | None]
+    cuts: dict[str, Cut]
+    counts: dict[str, Count]
+    tracks: dict[str, str]
     labels: dict[str, str]
     scores: dict[str, float | None]
     statistics: dict[str, int]
@@ -148,15 +176,17 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Example:
-    """One example: its references and where they stand, its hypotheses, and what has changed."""
+    """One example: its references and where they stand, its hypotheses, and what has changed.
+
+    reference_tokens, weighed: by track; only tracks that have document frequencies are weighed.
+    """
 
     id: str
     query: str | None
     source: str
     references: tuple[str, ...]
-    reference_tokens: tuple[tuple[str, ...], ...]
-    documents: int | None
-    table: str
+    reference_tokens: dict[str, tuple[tuple[str, ...], ...]]
+    weighed: dict[str, Weighed]
     hypotheses: tuple[Hypothesis, ...]
     changes: tuple[str, ...]
 
@@ -199,12 +229,14 @@ class _Explainer:
 
         from scoring import joining
         from scoring.segments import SegmentTokens
-        from scoring.text.recipe import token_track
+        from scoring.text.recipe import token_tracks
         from transforms.sources import HYPOTHESES, REFERENCES
 
         plan = self._plan
         stored = self._stored()
-        recount = bool(plan.measures.document_order) and self._saved() is None
+        orders = plan.measures.document_orders
+        saved = {track: self._saved(track, len(orders)) for track in orders}
+        recount = None in saved.values()
         rows, others = self._read(recount)
         joined = joining.join(
             rows[HYPOTHESES],
@@ -216,14 +248,23 @@ class _Explainer:
         )
         if not len(joined.examples):
             raise self._not_there(stored, joined)
-        recipe = plan.text.recipe()
-        tokens = SegmentTokens(token_track(joined.texts, recipe), joined.examples.layout)
-        documents = None
-        if plan.measures.document_order:
-            tokens = self._with_frequencies(tokens, others)
-            assert tokens.document_frequencies is not None
-            documents = tokens.document_frequencies.documents
-        cut = [tuple(t) for t in recipe.tokenize(joined.texts.cast(pa.string())).to_lists()]
+        recipes = plan.text.recipes()
+        tracks = {
+            name: SegmentTokens(track, joined.examples.layout)
+            for name, track in token_tracks(joined.texts, recipes).items()
+        }
+        weighed = {}
+        for track, table in saved.items():
+            tracks[track] = self._with_frequencies(track, tracks[track], table, others)
+            frequencies = tracks[track].document_frequencies
+            assert frequencies is not None
+            source = table or "counted again from the references"
+            weighed[track] = Weighed(frequencies.documents, source)
+        plain = joined.texts.cast(pa.string())
+        cut = {
+            name: [tuple(t) for t in recipe.tokenize(plain).to_lists()]
+            for name, recipe in recipes.items()
+        }
         texts = joined.texts.to_pylist()
         references = int(joined.examples.layout.references[0])
         query = rows[REFERENCES].column(_QUERY).to_pylist() if self._query else [None]
@@ -232,12 +273,11 @@ class _Explainer:
             query=query[0],
             source=_place(rows[REFERENCES].to_pylist()[0]),
             references=tuple(texts[:references]),
-            reference_tokens=tuple(cut[:references]),
-            documents=documents,
-            table=self._saved() or "counted again from the references",
+            reference_tokens={name: tuple(of[:references]) for name, of in cut.items()},
+            weighed=weighed,
             hypotheses=tuple(
                 self._hypotheses(
-                    joined.examples, tokens, texts, cut, stored, rows[HYPOTHESES].to_pylist()
+                    joined.examples, tracks, texts, cut, stored, rows[HYPOTHESES].to_pylist()
                 )
             ),
             changes=tuple(self._changes()),
@@ -329,10 +369,13 @@ class _Explainer:
                         f"{key[1]} was changed since the run: {was['rows']:,} rows then, "
                         f"{file.rows:,} now"
                     )
-        recipe = self._plan.text.recipe().signature()
-        signatures = self._manifest["signatures"].values()
-        if any(f"|text:{recipe}|" not in f"|{signature}|" for signature in signatures):
-            yield f"texts are cut in another way now ({recipe}) than by the run"
+        before_signatures = self._manifest["signatures"]
+        for metric, signature in self._plan.signatures:
+            was = _recipes_in(before_signatures.get(metric, ""))
+            now_cut = _recipes_in(signature)
+            if was != now_cut:
+                yield (f"texts are cut in another way now ({', '.join(now_cut)}) than by the run")
+                return
 
     # The texts
 
@@ -391,15 +434,18 @@ class _Explainer:
 
     # Document frequencies
 
-    def _saved(self) -> str | None:
-        """The table that the run used or saved; None if it did neither, or it is gone."""
+    def _saved(self, track: str, tracks: int) -> str | None:
+        """The table of a track that the run used or saved; None if it did neither, or it is
+        gone."""
+        from pipelines import measured
         from transforms import files
         from transforms.frequencies import TABLE_FILE
 
         configuration = self._manifest["configuration"]
         for key in ("document_frequencies", "save_document_frequencies"):
             if configuration.get(key):
-                path = _at(self._manifest, configuration[key])
+                given = _at(self._manifest, configuration[key])
+                path = measured.table_folder(given, track, tracks)
                 try:
                     files.read_bytes(files.join(path, TABLE_FILE))
                 except OSError:
@@ -407,7 +453,9 @@ class _Explainer:
                 return path
         return None
 
-    def _with_frequencies(self, tokens: Any, references: Sequence[Any]) -> Any:
+    def _with_frequencies(
+        self, track: str, tokens: Any, saved: str | None, references: Sequence[Any]
+    ) -> Any:
         """The tokens with the document frequencies that the run weighed them by."""
         import numpy as np
         import pyarrow as pa
@@ -420,7 +468,7 @@ class _Explainer:
         from transforms import files
         from transforms.frequencies import SavedTable
 
-        order, text = self._plan.measures.document_order, self._plan.text
+        order, text = self._plan.measures.document_orders[track], self._plan.text
         asked = document_requests(tokens, order, 1)
         hashes = asked.requests[0].hashes
         # The example asks; what is counted comes from the whole table or from all references.
@@ -430,8 +478,7 @@ class _Explainer:
             ours = np.isin(found, hashes)
             requests.append(Request(found[ours], counts[ours].astype(np.uint32)))
 
-        recipe = text.recipe()
-        saved = self._saved()
+        recipe = text.recipes()[track]
         if saved is not None:
             table = SavedTable.load(saved, order, recipe.signature())
             documents = table.documents
@@ -452,8 +499,8 @@ class _Explainer:
                 joined = joining.join(none, rows, [], "skip", text.resample_by, text.slices)
                 documents += len(joined.examples)
                 if len(joined.examples):
-                    track = token_track(joined.texts, recipe)
-                    batch = SegmentTokens(track, joined.examples.layout)
+                    cut = token_track(joined.texts, recipe)
+                    batch = SegmentTokens(cut, joined.examples.layout)
                     (request,) = document_requests(batch, order, 1).requests
                     add(request.hashes, request.counts)
         answers, _ = document_frequencies.answer(requests)
@@ -464,23 +511,28 @@ class _Explainer:
     def _hypotheses(
         self,
         examples: Any,
-        tokens: Any,
+        tracks: Any,
         texts: Sequence[str],
-        cut: Sequence[tuple[str, ...]],
+        cut: dict[str, list[tuple[str, ...]]],
         stored: Sequence[dict[str, Any]],
         read: Sequence[dict[str, Any]],
     ) -> Iterator[Hypothesis]:
         from scoring.evaluation import StatisticsLayout, segment_scores
 
         layout = self._plan.measures.layout()
-        segments = layout.segment_statistics(tokens)
+        segments = layout.segment_statistics(tracks)
         scores = segment_scores(layout, segments)
         names = [n for n in layout.names if n not in StatisticsLayout.COUNTS]
         rows = {(r["system"], r["sample"]): r for r in stored}
         places = {(r["system"], r["sample"]): _place(r) for r in reversed(read)}
         references = int(examples.layout.references[0])
-        most = max((getattr(m, "order", 0) for m in layout.metrics), default=0)
-        tables = [_GramTable(tokens, cut, n) for n in range(1, most + 1)]
+        tables = {
+            name: [
+                _GramTable(tracks[name], of, n) for n in range(1, _order(layout.sources, name) + 1)
+            ]
+            for name, of in cut.items()
+        }
+        track_of = {source.name: source.track for source in layout.sources}
         for i, text in enumerate(examples.layout.text_of_hypothesis.tolist()):
             system = self._manifest["systems"][int(examples.system[i])]
             sample = int(examples.sample[i])
@@ -496,13 +548,19 @@ class _Explainer:
                 source=places.get((system, sample)),
                 text=texts[text],
                 filled=bool(examples.filled[i]),
-                tokens=cut[text],
-                lengths=tuple(len(c) for c in cut[:references]),
-                orders=tuple(t.of(text, references, tokens, i) for t in tables),
+                cuts={
+                    name: Cut(
+                        of[text],
+                        tuple(len(c) for c in of[:references]),
+                        tuple(t.of(text, references, tracks[name], i) for t in tables[name]),
+                    )
+                    for name, of in cut.items()
+                },
                 counts={
-                    m.name: _count(m, tokens, segments[i, layout.columns(m)], i)
+                    m.name: _count(m, tracks, segments[i : i + 1], layout, i)
                     for m in layout.metrics
                 },
+                tracks={m.name: track_of[m.name] for m in layout.metrics if m.name in track_of},
                 labels={m.name: m.label for m in layout.metrics},
                 scores=own,
                 statistics=statistics,
@@ -589,15 +647,34 @@ class _GramTable:
         )
 
 
-def _count(metric: Any, tokens: Any, statistics: Any, hypothesis: int) -> Any:
+def _order(sources: Sequence[Any], track: str) -> int:
+    """The longest n-gram that a metric of the track counts."""
+    return max((getattr(s.metric, "order", 0) for s in sources if s.track == track), default=0)
+
+
+def _count(metric: Any, tracks: Any, segment: Any, layout: Any, hypothesis: int) -> Count:
+    """segment: the statistics of the hypothesis, [1, k]."""
     from scoring.metrics.bleu import Bleu
     from scoring.metrics.cider import Cider
+    from scoring.metrics.tracks import Combination, OnTrack
 
-    if isinstance(metric, Bleu):
-        return _count_bleu(metric, statistics)
-    if isinstance(metric, Cider):
-        return _count_cider(metric, tokens, hypothesis)
+    if isinstance(metric, Combination):
+        terms = []
+        for weight, term in metric.terms:
+            value = float(term.segment_score(segment[:, layout.columns(term)])[0])
+            terms.append((weight, term.name, None if math.isnan(value) else value))
+        return CombinationCount(tuple(terms))
+    assert isinstance(metric, OnTrack)
+    if isinstance(metric.metric, Bleu):
+        return _count_bleu(metric.metric, segment[0, layout.columns(metric)])
+    if isinstance(metric.metric, Cider):
+        return _count_cider(metric.metric, tracks[metric.track], hypothesis)
     return None
+
+
+def _recipes_in(signature: str) -> list[str]:
+    """The recipes of the texts that a signature names."""
+    return re.findall(r"\|text:([^|)]*)", signature)
 
 
 def _count_bleu(metric: Any, statistics: Any) -> BleuCount:
@@ -648,11 +725,14 @@ def _count_cider(metric: Any, tokens: Any, hypothesis: int) -> CiderCount | None
 
 def _configuration(run: str, manifest: dict[str, Any]) -> Any:
     """The configuration of a run, its paths as they are found from anywhere."""
-    from schemas.configuration import Bootstrap, Evaluation
+    from schemas.configuration import Bootstrap, Evaluation, Track
 
     try:
         given = dict(manifest["configuration"])
         bootstrap = Bootstrap(**given.pop("bootstrap"))
+        given["tracks"] = [
+            Track(**{k: _tuples(v) for k, v in track.items()}) for track in given.get("tracks", [])
+        ]
         known = {field.name for field in fields(Evaluation)}
         strange = sorted(set(given) - known)
         if strange:
@@ -698,14 +778,16 @@ def render(example: Example, limit: int) -> Iterator[str]:
     yield f"  {printable(example.source)}"
     if example.query is not None:
         yield f"query        {printable(example.query)}"
-    for number, (text, tokens) in enumerate(
-        zip(example.references, example.reference_tokens), start=1
-    ):
-        yield f"reference {number}  {printable(text)}"
-        yield f"             {_tokens(tokens)}"
-    if example.documents is not None:
+    several = len(example.reference_tokens) > 1
+    for number, text in enumerate(example.references):
+        yield f"reference {number + 1}  {printable(text)}"
+        for track, of_track in example.reference_tokens.items():
+            yield f"             {f'{track}: ' if several else ''}{_tokens(of_track[number])}"
+    for track, weighed in example.weighed.items():
+        on = f" on {track}" if several else ""
         yield (
-            f"document frequencies: of {example.documents:,} examples, {printable(example.table)}"
+            f"document frequencies{on}: of {weighed.documents:,} examples, "
+            f"{printable(weighed.table)}"
         )
     for hypothesis in example.hypotheses:
         yield ""
@@ -722,7 +804,9 @@ def _render(hypothesis: Hypothesis, limit: int) -> Iterator[str]:
     if hypothesis.source is not None and not hypothesis.filled:
         yield f"  {printable(hypothesis.source)}"
     yield "missing: scored as an empty text" if hypothesis.filled else printable(hypothesis.text)
-    yield _tokens(hypothesis.tokens)
+    several = len(hypothesis.cuts) > 1
+    for track, cut in hypothesis.cuts.items():
+        yield f"{f'{track}: ' if several else ''}{_tokens(cut.tokens)}"
     if hypothesis.stored is None:
         yield "CHANGED: the run stored no scores for this text"
     elif hypothesis.differences:
@@ -738,13 +822,22 @@ def _render(hypothesis: Hypothesis, limit: int) -> Iterator[str]:
         stored = "" if hypothesis.stored is None else _stored(hypothesis, metric)
         yield f"{hypothesis.labels[metric]} {shown}{stored}"
         if isinstance(count, BleuCount):
-            yield from _render_bleu(hypothesis, count)
+            yield from _render_bleu(hypothesis.cuts[hypothesis.tracks[metric]], count)
         elif isinstance(count, CiderCount):
-            yield from _render_cider(hypothesis, count)
-    for order in hypothesis.orders:
-        yield ""
-        yield f"{order.order}-grams: {order.matched} of {order.total} matched"
-        yield from _grams(order, len(hypothesis.lengths), limit)
+            yield from _render_cider(count)
+        elif isinstance(count, CombinationCount):
+            yield from _render_combination(count)
+    for track, cut in hypothesis.cuts.items():
+        on = f" on {track}" if several else ""
+        for order in cut.orders:
+            yield ""
+            yield f"{order.order}-grams{on}: {order.matched} of {order.total} matched"
+            yield from _grams(order, len(cut.lengths), limit)
+
+
+def _render_combination(count: CombinationCount) -> Iterator[str]:
+    for weight, metric, value in count.terms:
+        yield f"  {weight:+g} x {metric} {'undefined' if value is None else f'{value:.6f}'}"
 
 
 def _stored(hypothesis: Hypothesis, metric: str) -> str:
@@ -755,29 +848,27 @@ def _stored(hypothesis: Hypothesis, metric: str) -> str:
     return f"  (stored: {'undefined' if value is None else f'{value:.6f}'})"
 
 
-def _render_bleu(hypothesis: Hypothesis, count: BleuCount) -> Iterator[str]:
-    for order, precision in zip(hypothesis.orders, count.precisions):
+def _render_bleu(cut: Cut, count: BleuCount) -> Iterator[str]:
+    for order, precision in zip(cut.orders, count.precisions):
         smoothed = "  (smoothed)" if order.matched == 0 and precision > 0 else ""
         yield (
             f"  order {order.order}: {order.matched} of {order.total} = {precision:.4f}{smoothed}"
         )
-    closest = [
-        n for n, length in enumerate(hypothesis.lengths, 1) if length == count.reference_length
-    ]
+    closest = [n for n, length in enumerate(cut.lengths, 1) if length == count.reference_length]
     which = f"reference {closest[0]}" if closest else "a reference"
     yield (
         f"  brevity penalty {count.brevity:.4f}: {count.hypothesis_length} tokens, {which} is "
         f"closest with {count.reference_length}"
     )
     used = [(w, p) for w, p in zip(count.weights, count.precisions) if w > 0]
-    if not used or any(p <= 0 for _, p in used) or not any(o.matched for o in hypothesis.orders):
+    if not used or any(p <= 0 for _, p in used) or not any(o.matched for o in cut.orders):
         yield "  nothing of some order matches: 0"
         return
     terms = " + ".join(f"{w:g} ln {p:.4f}" for w, p in used)
     yield f"  = {count.brevity:.4f} x exp({terms})"
 
 
-def _render_cider(hypothesis: Hypothesis, count: CiderCount) -> Iterator[str]:
+def _render_cider(count: CiderCount) -> Iterator[str]:
     from pipelines.report import aligned
 
     orders = len(count.similarities[0]) if count.similarities else 0

@@ -21,6 +21,7 @@ from schemas import tables
 from schemas.configuration import Evaluation
 from schemas.errors import InputError
 from scoring.metrics.registry import make_metric
+from scoring.metrics.tracks import SUM, scale_ends
 from transforms import files, folder
 
 __all__ = ["Result", "aligned", "load", "printable", "problems", "render", "table"]
@@ -137,8 +138,8 @@ def _explanation(result: Result, scale: float) -> list[str]:
     """How to read the table, for who sees it for the first time."""
     ranges = {}
     for row in result.scores:
-        if "scale" in row:
-            low, high = _scaled_range(row, scale).split("-")
+        if ends := scale_ends(row.get("scale", "")):
+            low, high = (f"{end * _factor(row, scale):g}" for end in ends)
             ranges[_label(row)] = f"{_label(row)} from {low} to {high}"
     if not ranges:
         return []
@@ -285,11 +286,16 @@ def _label(row: dict[str, Any]) -> str:
 
 
 def make_metric_label(metric: str, signature: str) -> str:
-    """The name for people, such as BLEU-4."""
-    if metric == "bleu":
+    """The name for people, such as BLEU-4, BLEU-4[char]; that of a combination is its own."""
+    if signature.startswith(f"metric:{SUM}|"):
+        return metric
+    name, bracket, track = metric.partition("[")
+    if name == "bleu":
         order = re.search(r"\|n:(\d+)", signature)
-        return f"BLEU-{order[1]}" if order else "BLEU"
-    return make_metric(metric, {}).label
+        label = f"BLEU-{order[1]}" if order else "BLEU"
+    else:
+        label = make_metric(name, {}).label
+    return f"{label}{bracket}{track}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

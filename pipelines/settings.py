@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
-from schemas.configuration import FORMATS, MISSING
+from schemas.configuration import FORMATS, MISSING, Track
 from schemas.errors import ConfigurationError
 
 PRINTS = ("table", "json", "csv", "markdown")
@@ -19,7 +19,7 @@ PRINTED, TERMINAL = "what is printed", "on the terminal"
 
 @dataclass(frozen=True)
 class Setting:
-    """kind: str, int, float, bool or dict (pairs of names). several: a list of that kind.
+    """kind: str, int, float, bool, dict (pairs of names) or Track. several: a list of that kind.
     shown: what stands for a value in help. needed: there is no default. flag: whether there is one
     beside the key."""
 
@@ -131,9 +131,27 @@ SETTINGS = (
         ("bleu", "cider_d"),
         "NAME",
         several=True,
-        help="bleu, cider_d, cider",
+        help="bleu, cider_d, cider; on a track: bleu[char]",
     ),
     Setting("tokenizer", MEASURE, str, "jieba", "NAME", help="jieba, char, zh, 13a, none"),
+    Setting(
+        "tracks",
+        MEASURE,
+        Track,
+        (),
+        "TRACK=TOKENIZER",
+        several=True,
+        help="more ways to cut texts, for metrics such as bleu[char]",
+    ),
+    Setting(
+        "combinations",
+        MEASURE,
+        dict,
+        (),
+        "NAME=SUM",
+        several=True,
+        help="weighted sums of metrics, such as 'bleu_dual=0.3*bleu[char]+0.7*bleu'",
+    ),
     Setting(
         "weights",
         MEASURE,
@@ -271,7 +289,7 @@ def add_flag(
     group.add_argument(
         *flags,
         dest=setting.key,
-        type=_pair if setting.kind is dict else setting.kind,
+        type=_FROM_FLAGS.get(setting.kind, setting.kind),
         default=argparse.SUPPRESS,
         metavar=setting.shown,
         choices=setting.choices or None,
@@ -291,8 +309,20 @@ def _spelled(default: Any) -> str:
 def _pair(text: str) -> tuple[str, str]:
     ours, equals, theirs = text.partition("=")
     if not (ours and equals and theirs):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected OURS=THEIRS, such as text=reply")
-    return ours, theirs
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: expected a name, = and what it stands for, such as text=reply"
+        )
+    return ours.strip(), theirs.strip()
+
+
+def _track(text: str) -> Track:
+    name, equals, tokenizer = text.partition("=")
+    if not (name and equals and tokenizer):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected TRACK=TOKENIZER, such as char=char")
+    return Track(name, tokenizer)
+
+
+_FROM_FLAGS: dict[type, Callable[[str], Any]] = {dict: _pair, Track: _track}
 
 
 def check(values: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -319,6 +349,8 @@ def _taken(setting: Setting, value: Any) -> Any:
     """The value as the setting takes it; None if it does not."""
     if setting.kind is dict:
         return _pairs(value)
+    if setting.kind is Track:
+        return _tracks(value)
     if not setting.several:
         taken = _one(setting.kind, value)
         return None if setting.choices and taken not in setting.choices else taken
@@ -354,10 +386,30 @@ def _pairs(value: Any) -> tuple[tuple[str, str], ...] | None:
     return tuple(pairs)
 
 
+def _tracks(value: Any) -> tuple[Track, ...] | None:
+    """A table of tracks, each a table of settings or only the tokenizer."""
+    if not isinstance(value, dict):
+        return None
+    tracks = []
+    known = {f.name for f in fields(Track)} - {"name"}
+    for name, of_track in value.items():
+        given = {"tokenizer": of_track} if isinstance(of_track, str) else of_track
+        if not isinstance(given, dict) or not {*given} <= known:
+            return None
+        taken = {key: _taken(BY_KEY[key], one) for key, one in given.items()}
+        if None in taken.values():
+            return None
+        tracks.append(Track(name, **taken))
+    return tuple(tracks)
+
+
 def expected_by(setting: Setting) -> str:
     """What a value must be, for a message."""
     if setting.kind is dict:
-        return 'a table of names, such as {example_id = "qid"}'
+        return f"a table of names, such as {example(setting)}"
+    if setting.kind is Track:
+        keys = ", ".join(f.name for f in fields(Track) if f.name != "name")
+        return f"a table of tracks with {keys}, such as {example(setting)}"
     names = {str: "string", int: "whole number", float: "number", bool: "true or false"}
     name = names[setting.kind]
     if setting.choices:
@@ -373,6 +425,8 @@ def example(setting: Setting) -> str:
     texts = {
         "hypotheses": '["runs/*.parquet"]', "references": '["references/"]', "output": '"out"',
         "metrics": '["bleu"]', "columns": '{example_id = "qid"}',
+        "tracks": '{char = {tokenizer = "char"}}',
+        "combinations": '{bleu_dual = "0.3 * bleu[char] + 0.7 * bleu"}',
         "beam": '["--direct_num_workers=2"]',
     }  # fmt: skip
     plain = {
@@ -400,9 +454,17 @@ def toml(values: Mapping[str, Any]) -> str:
         elif setting.kind is dict:
             pairs = ", ".join(f"{_toml(ours)} = {_toml(theirs)}" for ours, theirs in value)
             lines.append(f"{setting.key} = {{{pairs}}}")
+        elif setting.kind is Track:
+            tracks = ", ".join(f"{_toml(track.name)} = {_toml_track(track)}" for track in value)
+            lines.append(f"{setting.key} = {{{tracks}}}")
         else:
             lines.append(f"{setting.key} = {_toml(value)}")
     return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml_track(track: Track) -> str:
+    said = {f.name: getattr(track, f.name) for f in fields(track) if f.name != "name"}
+    return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in said.items() if v is not None) + "}"
 
 
 def _toml(value: Any) -> str:

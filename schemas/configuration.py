@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from schemas import expressions
 from schemas.errors import ConfigurationError
 
 MISSING = ("empty", "skip", "error")
@@ -37,6 +38,14 @@ class Bootstrap:
 
 
 @dataclass(frozen=True)
+class Track:
+    """One more way to cut texts. None: as the main one, which the settings of the run make."""
+
+    name: str
+    tokenizer: str | None = None
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Everything ``liangchi evaluate`` is told about what to measure.
 
@@ -44,6 +53,8 @@ class Evaluation:
     format: of all files; None: by their names. columns: (our name of a column, or table.name; the
     name it has in files). system: of hypotheses that do not name theirs. null_text: references
     that stand for none.
+    metrics: such as bleu, or bleu[char] for that of a track. tracks: ways to cut texts beside the
+    main one. combinations: (name, expression), such as 0.3 * bleu[char] + 0.7 * bleu.
     systems: the systems to score; empty: all that occur. slices: columns of the references.
     document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
     partitions: None to choose by the size of the input.
@@ -73,6 +84,8 @@ class Evaluation:
     system: str | None = None
     null_text: tuple[str, ...] = ()
     skip_bad_files: bool = False
+    tracks: tuple[Track, ...] = ()
+    combinations: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         _need("hypotheses", list(self.hypotheses), bool(self.hypotheses), "at least one pattern")
@@ -100,6 +113,7 @@ class Evaluation:
                     name not in reserved,
                     "a column of another name (--columns NAME=ITS_NAME gives it one)",
                 )
+        self._check_tracks()
         fine = self.partitions is None or 1 <= self.partitions <= 100_000
         _need("partitions", self.partitions, fine, "1 to 100,000")
         _need(
@@ -117,3 +131,41 @@ class Evaluation:
                 self.save_document_frequencies,
                 "no table to save when one is loaded by document_frequencies",
             )
+
+    def _check_tracks(self) -> None:
+        tracks = [track.name for track in self.tracks]
+        _need("tracks", tracks, len(set(tracks)) == len(tracks), "no name twice")
+        for name in tracks:
+            fine = expressions.is_name(name) and name != expressions.MAIN
+            expected = "a name of letters, digits and _ that does not begin with a digit"
+            if name == expressions.MAIN:
+                expected = "another name: main is the track that tokenizer is for"
+            _need("tracks", name, fine, expected)
+        used = {self._track("metrics", metric) for metric in self.metrics}
+        names = [name for name, _ in self.combinations]
+        _need("combinations", names, len(set(names)) == len(names), "no name twice")
+        for name, expression in self.combinations:
+            fine = expressions.is_name(name) and name not in self.metrics
+            expected = "a name of letters, digits and _ that is no metric's, before its ="
+            _need("combinations", name, fine, expected)
+            key = f"combinations.{name}"
+            try:
+                terms = expressions.terms(expression)
+            except ValueError as error:
+                raise ConfigurationError(key, expression, str(error)) from error
+            used |= {self._track(key, metric) for _, metric in terms}
+        for name in tracks:
+            expected = f"a metric on the track, such as bleu[{name}] in metrics, or no such track"
+            _need("tracks", name, name in used, expected)
+
+    def _track(self, key: str, metric: str) -> str:
+        """The track of a metric. Raises ConfigurationError if there is none."""
+        try:
+            track = expressions.metric_on_track(metric)[1]
+        except ValueError as error:
+            raise ConfigurationError(key, metric, str(error)) from error
+        known = [expressions.MAIN, *(t.name for t in self.tracks)]
+        there = f"there are {', '.join(known)}" if self.tracks else "there is none but main"
+        expected = f"the name of a track in [ ]: {there}; --tracks {track}=TOKENIZER makes one"
+        _need(key, metric, track in known, expected)
+        return track

@@ -71,20 +71,36 @@ SEGMENT_KEYS = (
     ("system", _TEXT, "the system"),
     ("sample", pa.int32(), "number of the reply to the same query"),
     ("missing", pa.bool_(), "an empty hypothesis that stands for one that is missing"),
-    ("hypothesis_tokens", pa.int32(), "tokens of the hypothesis"),
+    ("hypothesis_tokens", pa.int32(), "tokens of the hypothesis, on the first track"),
     ("references", pa.int32(), "number of references"),
-    ("matched_reference", pa.int32(), "place of the reference that shares most; null if none does"),
+    (
+        "matched_reference",
+        pa.int32(),
+        "place of the reference that shares most, on the first track; null if none does",
+    ),
     ("unit", pa.uint64(), "hash of what the example is resampled with"),
 )
 
 
 def segments_schema(
-    slices: Sequence[str], metrics: Sequence[str], statistics: Sequence[str]
+    slices: Sequence[str],
+    metrics: Sequence[str],
+    statistics: Sequence[str],
+    tracks: Sequence[str] = (),
 ) -> pa.Schema:
-    """One row a hypothesis: keys, slices, a score for each metric, the statistics of all."""
+    """One row a hypothesis: keys, slices, a score for each metric, the statistics of all.
+
+    tracks: those after the first.
+    """
+    at = 1 + [name for name, _, _ in SEGMENT_KEYS].index("hypothesis_tokens")
     return _schema(
         "segments",
-        *SEGMENT_KEYS,
+        *SEGMENT_KEYS[:at],
+        *(
+            (f"hypothesis_tokens[{track}]", pa.int32(), f"the same on the track {track}")
+            for track in tracks
+        ),
+        *SEGMENT_KEYS[at:],
         *((f"slice_{name}", _TEXT, f"value of the slice {name}") for name in slices),
         *((name, _REAL, "score of this segment; null if undefined") for name in metrics),
         *((name, _COUNT, "statistic; sums of it give the scores") for name in statistics),

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from scoring import document_frequencies, hashing, ragged
 from scoring.joining import Examples
-from scoring.metrics.base import SEGMENTS, Metric
+from scoring.metrics.base import SEGMENTS, Scorer
+from scoring.metrics.tracks import OnTrack, Tracks, sources
 from scoring.segments import SegmentTokens
 from scoring.statistics import resampling
 from scoring.statistics.intervals import percentile_interval
@@ -40,9 +41,11 @@ class StatisticsLayout:
 
     The first columns are counts: examples and missing hypotheses; then the statistics of the
     metrics, each name once. Raises ValueError if two metrics have one name.
+
+    metrics: those that are scored: of the main track, ``OnTrack`` or ``Combination``.
     """
 
-    metrics: tuple[Metric, ...]
+    metrics: tuple[Scorer, ...]
 
     COUNTS = (EXAMPLES, MISSING)
 
@@ -50,6 +53,28 @@ class StatisticsLayout:
         names = [metric.name for metric in self.metrics]
         if len(set(names)) < len(names):
             raise ValueError(f"metrics must have different names, not {names}")
+        sources(self.metrics)
+
+    @cached_property
+    def sources(self) -> tuple[OnTrack, ...]:
+        """The metrics that are counted, those that only a combination names among them."""
+        return sources(self.metrics)
+
+    @cached_property
+    def tracks(self) -> tuple[str, ...]:
+        """The tracks that are counted."""
+        return tuple(dict.fromkeys(source.track for source in self.sources))
+
+    @cached_property
+    def document_orders(self) -> dict[str, int]:
+        """track -> the highest order of document frequencies that a metric of it needs; tracks
+        that need none are not there."""
+        orders: dict[str, int] = {}
+        for source in self.sources:
+            if source.metric.document_order:
+                most = orders.get(source.track, 0)
+                orders[source.track] = max(most, source.metric.document_order)
+        return orders
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -59,7 +84,7 @@ class StatisticsLayout:
             named.update(dict.fromkeys(metric.statistics))
         return tuple(named)
 
-    def columns(self, metric: Metric) -> list[int]:
+    def columns(self, metric: Scorer) -> list[int]:
         """The columns of one metric, in its own order."""
         return [self.names.index(name) for name in metric.statistics]
 
@@ -67,13 +92,14 @@ class StatisticsLayout:
         """The column of that name."""
         return self.names.index(name)
 
-    def segment_statistics(self, tokens: SegmentTokens) -> Ints:
+    def segment_statistics(self, tracks: Tracks) -> Ints:
         """The statistics of every hypothesis: [hypotheses, k]; the counts are left 0."""
-        hypotheses = len(tokens.layout.text_of_hypothesis)
-        statistics = np.zeros((hypotheses, len(self.names)), np.int64)
+        layout = next(iter(tracks.values())).layout
+        statistics = np.zeros((len(layout.text_of_hypothesis), len(self.names)), np.int64)
         statistics[:, self.column(SEGMENTS)] = 1
-        for metric in self.metrics:
-            statistics[:, self.columns(metric)] = metric.segment_statistics(tokens)
+        for source in self.sources:
+            counted = source.metric.segment_statistics(tracks[source.track])
+            statistics[:, self.columns(source)] = counted
         return statistics
 
     def per_example(self, segments: Ints, examples: Examples) -> Ints:

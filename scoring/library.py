@@ -21,6 +21,7 @@ from scoring.joining import join
 from scoring.metrics.base import Metric
 from scoring.metrics.bleu import Bleu
 from scoring.metrics.cider import Cider
+from scoring.metrics.tracks import MAIN, Tracks
 from scoring.segments import SegmentTokens
 from scoring.statistics import resampling
 from scoring.text.recipe import TextRecipe, token_track
@@ -116,10 +117,9 @@ def evaluate(
     )
     layout = StatisticsLayout(tuple(metrics))
     recipe = TextRecipe(make_tokenizer(tokenizer))
-    tokens = with_own_frequencies(
-        SegmentTokens(token_track(joined.texts, recipe), joined.examples.layout), metrics
-    )
-    statistics = layout.per_example(layout.segment_statistics(tokens), joined.examples)
+    tokens = SegmentTokens(token_track(joined.texts, recipe), joined.examples.layout)
+    tracks = all_with_own_frequencies({MAIN: tokens}, layout)
+    statistics = layout.per_example(layout.segment_statistics(tracks), joined.examples)
     drawn = resampling.round_up(bootstrap)
     plain = slice_sums(joined.examples, statistics, seed, None)
     replicates = slice_sums(joined.examples, statistics, seed, range(drawn))
@@ -164,7 +164,16 @@ def _check_options(
 
 def with_own_frequencies(tokens: SegmentTokens, metrics: Sequence[Metric]) -> SegmentTokens:
     """The tokens with document frequencies from their own references, if a metric needs them."""
-    order = max((metric.document_order for metric in metrics), default=0)
+    return _with_own(tokens, max((metric.document_order for metric in metrics), default=0))
+
+
+def all_with_own_frequencies(tracks: Tracks, layout: StatisticsLayout) -> Tracks:
+    """The same for every track."""
+    orders = layout.document_orders
+    return {name: _with_own(tokens, orders.get(name, 0)) for name, tokens in tracks.items()}
+
+
+def _with_own(tokens: SegmentTokens, order: int) -> SegmentTokens:
     if not order:
         return tokens
     buckets = document_requests(tokens, order, 1)

@@ -345,8 +345,8 @@ MUTANTS = (
     Mutant(
         "a frozen table's number of documents is not used",
         "transforms/frequencies.py",
-        "else self._saved.documents",
-        'else sum(p.meta["documents"] for p in asked)',
+        "own if self._saved is None else self._saved[track].documents",
+        "own",
         FROZEN,
     ),
     Mutant(

@@ -7,7 +7,7 @@ Partitions ask every bucket (``REQUEST``), a bucket adds up and answers every pa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import apache_beam as beam
@@ -108,24 +108,29 @@ class SavedTable:
 
 @dataclass
 class DocumentFrequencies(beam.PTransform):  # type: ignore[misc]
-    """(partition, tokens) -> main: (partition, answer); ``TABLE``: (0, a bucket's fingerprint).
+    """(partition, tokens) -> main: (partition, answer); ``TABLE``: (0, a bucket's fingerprints).
 
-    order: n-grams up to it; saved: a table to use instead of the run's own; save: a folder to
-    write the run's own to, one file a bucket.
+    orders: track -> n-grams up to it. saved: track -> a table to use instead of the run's own;
+    None for the run's own. save: track -> a folder to write the run's own to, one file a bucket.
+    The tracks share elements but no n-gram: every one has arrays of its own.
     """
 
-    order: int
+    orders: Mapping[str, int]
     buckets: int
-    saved: SavedTable | None = None
-    save: str | None = None
+    saved: Mapping[str, SavedTable] | None = None
+    save: Mapping[str, str] | None = None
 
     def expand(self, tokens: beam.PCollection[Keyed]) -> beam.pvalue.DoOutputsTuple:
         requests = tokens | "Ask" >> beam.ParDo(
-            _Ask(self.order, self.buckets, self.saved is not None)
+            _Ask(self.orders, self.buckets, self.saved is not None)
         ).with_output_types(Keyed)
         # Flattened only if there is something to add: the local runner copies what it flattens.
         if self.saved is not None:
-            names = [files.join(self.saved.path, part) for part in self.saved.parts]
+            names = [
+                (track, files.join(table.path, part))
+                for track, table in self.saved.items()
+                for part in table.parts
+            ]
             table = (
                 tokens.pipeline
                 | "TableFiles" >> create.Create(names, str)
@@ -137,39 +142,55 @@ class DocumentFrequencies(beam.PTransform):  # type: ignore[misc]
             requests
             | "ByBucket" >> beam.GroupByKey()
             | "Answer"
-            >> beam.ParDo(_Answer(self.saved, self.save))
+            >> beam.ParDo(_Answer(self.orders, self.saved, self.save))
             .with_output_types(Keyed, **{TABLE: Keyed})
             .with_outputs(TABLE, main=ANSWER)
         )
 
 
 class _Ask(beam.DoFn):  # type: ignore[misc]
-    def __init__(self, order: int, buckets: int, frozen: bool) -> None:
-        self._order, self._buckets, self._frozen = order, buckets, frozen
+    def __init__(self, orders: Mapping[str, int], buckets: int, frozen: bool) -> None:
+        self._orders, self._buckets, self._frozen = orders, buckets, frozen
 
     def process(self, element: Keyed) -> Iterator[Keyed]:
         partition, packet = element
-        examples, tokens = from_packet(packet)
-        asked = document_requests(tokens, self._order, self._buckets)
-        for bucket, request in enumerate(asked.requests):
-            # With a frozen table the run's own references count nothing.
-            counts = np.zeros_like(request.counts) if self._frozen else request.counts
-            narrow = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-            yield (
-                bucket,
-                Packet(
-                    REQUEST,
-                    {"partition": partition, "documents": len(examples)},
-                    {"hashes": request.hashes, "counts": narrow},
-                ),
-            )
+        examples, tracks = from_packet(packet)
+        asked = [
+            document_requests(tracks[track], order, self._buckets).requests
+            for track, order in self._orders.items()
+        ]
+        for bucket, of_tracks in enumerate(zip(*asked)):
+            arrays: dict[str, np.ndarray] = {}
+            for track, request in zip(self._orders, of_tracks):
+                # With a frozen table the run's own references count nothing.
+                counts = np.zeros_like(request.counts) if self._frozen else request.counts
+                narrow = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+                arrays |= _request(track, request.hashes, narrow)
+            meta = {"partition": partition, "documents": len(examples)}
+            yield bucket, Packet(REQUEST, meta, arrays)
+
+
+def _request(track: str, hashes: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
+    return {f"hashes {track}": hashes, f"counts {track}": counts}
+
+
+def _requests(track: str, packets: Sequence[Packet]) -> list[frequencies.Request]:
+    """What packets ask of one track; a saved table's hold one track only."""
+    none = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
+    return [
+        frequencies.Request(
+            p.arrays.get(f"hashes {track}", none[0]), p.arrays.get(f"counts {track}", none[1])
+        )
+        for p in packets
+    ]
 
 
 class _ReadTable(beam.DoFn):  # type: ignore[misc]
     def __init__(self, buckets: int) -> None:
         self._buckets = buckets
 
-    def process(self, path: str) -> Iterator[Keyed]:
+    def process(self, part: tuple[str, str]) -> Iterator[Keyed]:
+        track, path = part
         with files.open_parquet(path) as parquet:
             table = parquet.read(["hash", "frequency"], use_threads=False)
         hashes = table.column("hash").to_numpy()
@@ -180,43 +201,44 @@ class _ReadTable(beam.DoFn):  # type: ignore[misc]
         for number in range(self._buckets):
             rows = order[cuts[number] : cuts[number + 1]]
             if len(rows):
-                arrays = {"hashes": hashes[rows], "counts": counts[rows]}
                 meta = {"partition": _TABLE_PARTITION, "documents": 0}
-                yield number, Packet(REQUEST, meta, arrays)
+                yield number, Packet(REQUEST, meta, _request(track, hashes[rows], counts[rows]))
 
 
 class _Answer(beam.DoFn):  # type: ignore[misc]
-    def __init__(self, saved: SavedTable | None, save: str | None) -> None:
-        self._saved, self._save = saved, save
+    def __init__(
+        self,
+        orders: Mapping[str, int],
+        saved: Mapping[str, SavedTable] | None,
+        save: Mapping[str, str] | None,
+    ) -> None:
+        self._tracks, self._saved, self._save = [*orders], saved, save
 
     def process(self, element: tuple[int, Iterable[Packet]]) -> Iterable[object]:
         bucket, packets = element
         # The order decides nothing but must not depend on the runner: files are written by it.
         asked = sorted(packets, key=lambda p: p.meta["partition"])
-        answers, table = frequencies.answer(
-            [frequencies.Request(p.arrays["hashes"], p.arrays["counts"]) for p in asked]
-        )
-        documents = (
-            sum(p.meta["documents"] for p in asked)
-            if self._saved is None
-            else self._saved.documents
-        )
-        for packet, answer in zip(asked, answers):
+        own = sum(p.meta["documents"] for p in asked)
+        answered, meta = [], {}
+        for track in self._tracks:
+            answers, table = frequencies.answer(_requests(track, asked))
+            answered.append(answers)
+            documents = own if self._saved is None else self._saved[track].documents
+            meta[track] = {"fingerprint": table.fingerprint(), "documents": documents}
+            if self._save is not None:
+                meta[track]["file"] = _write_bucket(self._save[track], bucket, table)
+        for packet, of_tracks in zip(asked, zip(*answered)):
             partition = packet.meta["partition"]
-            if partition != _TABLE_PARTITION:
-                yield (
-                    partition,
-                    Packet(
-                        ANSWER,
-                        {"bucket": bucket, "documents": documents},
-                        {"index": answer.index, "frequency": answer.frequency},
-                    ),
-                )
-        meta = {"fingerprint": table.fingerprint(), "documents": documents}
-        if self._save is not None:
-            meta["file"] = _write_bucket(self._save, bucket, table)
+            if partition == _TABLE_PARTITION:
+                continue
+            arrays: dict[str, np.ndarray] = {}
+            for track, answer in zip(self._tracks, of_tracks):
+                arrays[f"index {track}"] = answer.index
+                arrays[f"frequency {track}"] = answer.frequency
+            documents_of = {track: meta[track]["documents"] for track in self._tracks}
+            yield partition, Packet(ANSWER, {"bucket": bucket, "documents": documents_of}, arrays)
         progress.tick(progress.FREQUENCIES, 1)
-        yield beam.pvalue.TaggedOutput(TABLE, (0, Packet(TABLE, meta)))
+        yield beam.pvalue.TaggedOutput(TABLE, (0, Packet(TABLE, {"tracks": meta})))
 
 
 def _write_bucket(folder: str, bucket: int, table: frequencies.Table) -> dict[str, object]:
@@ -229,9 +251,18 @@ def _write_bucket(folder: str, bucket: int, table: frequencies.Table) -> dict[st
     return {**written, "name": name}
 
 
-def with_answers(tokens: SegmentTokens, order: int, packets: Iterable[Packet]) -> SegmentTokens:
+def with_answers(
+    tracks: Mapping[str, SegmentTokens], orders: Mapping[str, int], packets: Iterable[Packet]
+) -> dict[str, SegmentTokens]:
     """The tokens of a partition with the answers of all buckets put to their n-grams."""
     packets = sorted(of_kind(packets, ANSWER), key=lambda p: p.meta["bucket"])
-    asked = document_requests(tokens, order, len(packets))
-    answers = (frequencies.Answer(p.arrays["index"], p.arrays["frequency"]) for p in packets)
-    return tokens.with_frequencies(asked.frequencies(packets[0].meta["documents"], answers))
+    result = dict(tracks)
+    for track, order in orders.items():
+        asked = document_requests(tracks[track], order, len(packets))
+        answers = (
+            frequencies.Answer(p.arrays[f"index {track}"], p.arrays[f"frequency {track}"])
+            for p in packets
+        )
+        documents = packets[0].meta["documents"][track]
+        result[track] = tracks[track].with_frequencies(asked.frequencies(documents, answers))
+    return result

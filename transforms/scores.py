@@ -15,6 +15,7 @@ from scoring import evaluation, hashing
 from scoring.evaluation import StatisticsLayout
 from scoring.joining import Examples
 from scoring.metrics.registry import make_metric
+from scoring.metrics.tracks import MAIN, Combination, OnTrack
 from scoring.segments import Layout
 from scoring.statistics import resampling
 from transforms import frequencies, progress
@@ -37,23 +38,47 @@ assert BLOCK % resampling.REPLICATES_OF_A_HASH == 0
 
 
 @dataclass(frozen=True)
-class Measures:
-    """What is measured: metrics by name with their parameters, and how they are resampled."""
+class MetricSpec:
+    """A metric of the registry on a track, to be made where it is used."""
 
-    metrics: tuple[tuple[str, tuple[tuple[str, object], ...]], ...]
+    name: str
+    parameters: tuple[tuple[str, object], ...] = ()
+    track: str = MAIN
+
+    def make(self) -> OnTrack:
+        """The metric. Raises ValueError if there is none, or a parameter is outside its range."""
+        return OnTrack(make_metric(self.name, dict(self.parameters)), self.track)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is measured: metrics by name with their parameters, and how they are resampled.
+
+    metrics: those that are scored; combinations: (name, terms), a term being (weight, metric).
+    """
+
+    metrics: tuple[MetricSpec, ...]
     replicates: int
     seed: int
     confidence: float
     own_units: bool
+    combinations: tuple[tuple[str, tuple[tuple[float, MetricSpec], ...]], ...] = ()
 
     def layout(self) -> StatisticsLayout:
         """The metrics, made where they are used."""
-        return StatisticsLayout(tuple(make_metric(n, dict(p)) for n, p in self.metrics))
+        terms = [spec for _, parts in self.combinations for _, spec in parts]
+        made = {spec: spec.make() for spec in (*self.metrics, *terms)}
+        metrics = [made[spec] for spec in self.metrics]
+        combined = [
+            Combination(name, tuple((weight, made[spec]) for weight, spec in parts))
+            for name, parts in self.combinations
+        ]
+        return StatisticsLayout((*metrics, *combined))
 
     @property
-    def document_order(self) -> int:
-        """The highest order of document frequencies that a metric needs; 0 for none."""
-        return max((m.document_order for m in self.layout().metrics), default=0)
+    def document_orders(self) -> dict[str, int]:
+        """track -> the highest order of document frequencies that a metric needs."""
+        return self.layout().document_orders
 
     def blocks(self) -> list[range | None]:
         """Block by number: None for the plain sum, then ranges of replicates."""
@@ -84,24 +109,26 @@ class _Score(beam.DoFn):  # type: ignore[misc]
 
     def setup(self) -> None:
         self._layout = self._measures.layout()
-        self._order = self._measures.document_order
+        self._orders = self._measures.document_orders
 
     def process(self, element: tuple[int, Iterable[Packet]]) -> Iterator[Keyed]:
         partition, packets = element
         packets = list(packets)
         (packet,) = of_kind(packets, TOKENS)
-        examples, tokens = from_packet(packet)
-        if self._order:
-            tokens = frequencies.with_answers(tokens, self._order, packets)
-        segments = self._layout.segment_statistics(tokens)
+        examples, tracks = from_packet(packet)
+        if self._orders:
+            tracks = frequencies.with_answers(tracks, self._orders, packets)
+        segments = self._layout.segment_statistics(tracks)
+        first = next(iter(tracks.values()))
         arrays = {
             "segments": segments,
             "per_example": self._layout.per_example(segments, examples),
-            "matched": tokens.matched_references(),
-            "lengths": tokens.hypothesis_lengths(),
+            "matched": first.matched_references(),
             "references": examples.layout.references,
             "hypotheses": examples.layout.hypotheses,
         }
+        for name, tokens in tracks.items():
+            arrays[f"lengths {name}"] = tokens.hypothesis_lengths()
         for name in ("units", "system", "sample", "filled", "absent"):
             arrays[name] = getattr(examples, name)
         progress.tick(progress.SCORE, len(segments))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import apache_beam as beam
@@ -14,7 +14,7 @@ from schemas.errors import InputError
 from scoring import joining
 from scoring.joining import Examples
 from scoring.segments import Layout, SegmentTokens, TokenTrack
-from scoring.text.recipe import TextRecipe, token_track
+from scoring.text.recipe import TextRecipe, token_tracks
 from scoring.text.tokenizers import make_tokenizer
 from transforms import accounts, progress, slices
 from transforms.packets import Keyed, Packet, of_kind
@@ -29,9 +29,13 @@ MOST_SYSTEMS = 1000
 
 @dataclass(frozen=True)
 class Text:
-    """How rows are joined and cut. slices, resample_by: columns of the references."""
+    """How rows are joined and cut.
 
-    tokenizer: str
+    tracks: name and tokenizer of every way to cut texts; the first says which reference a
+    hypothesis matches. slices, resample_by: columns of the references.
+    """
+
+    tracks: tuple[tuple[str, str], ...]
     missing: str
     slices: tuple[str, ...]
     resample_by: str | None
@@ -41,9 +45,9 @@ class Text:
         """All columns of the references beside example_id and references."""
         return tuple(sorted({*self.slices, *([self.resample_by] if self.resample_by else [])}))
 
-    def recipe(self) -> TextRecipe:
-        """The recipe; made where it is used."""
-        return TextRecipe(make_tokenizer(self.tokenizer))
+    def recipes(self) -> dict[str, TextRecipe]:
+        """The recipe of every track; made where they are used."""
+        return {name: TextRecipe(make_tokenizer(spec)) for name, spec in self.tracks}
 
 
 class SystemsFn(beam.CombineFn):  # type: ignore[misc]
@@ -110,7 +114,7 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         self._text = text
 
     def setup(self) -> None:
-        self._recipe = self._text.recipe()
+        self._recipes = self._text.recipes()
 
     def process(
         self,
@@ -153,8 +157,8 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             accounts.ACCOUNT, (partition, accounts.account(counts, refused))
         )
         if len(examples):
-            track = token_track(joined.texts, self._recipe)
-            yield partition, to_packet(examples, track, systems)
+            tracks = token_tracks(joined.texts, self._recipes)
+            yield partition, to_packet(examples, tracks, systems)
         progress.tick(
             progress.JOIN, len(hypotheses) + len(references), onward=len(joined.examples.system)
         )
@@ -200,28 +204,35 @@ def _readable(rows: pa.Table) -> pa.Table:
 _EXAMPLE_ARRAYS = ("units", "system", "sample", "filled", "absent")
 
 
-def to_packet(examples: Examples, track: TokenTrack, systems: Sequence[str]) -> Packet:
+def to_packet(
+    examples: Examples, tracks: Mapping[str, TokenTrack], systems: Sequence[str]
+) -> Packet:
     """Examples and their tokens, without any text but ids, slice values and names of systems."""
     arrays = {name: getattr(examples, name) for name in _EXAMPLE_ARRAYS}
     arrays |= {
         "references": _narrow(examples.layout.references),
         "hypotheses": _narrow(examples.layout.hypotheses),
-        "vocabulary_hashes": track.vocabulary_hashes,
-        "ids": track.ids,
-        "lengths": _narrow(track.lengths),
     }
-    meta = {"systems": list(systems)}
+    for number, track in enumerate(tracks.values()):
+        arrays |= {
+            f"{number} vocabulary_hashes": track.vocabulary_hashes,
+            f"{number} ids": track.ids,
+            f"{number} lengths": _narrow(track.lengths),
+        }
+    meta = {"systems": list(systems), "tracks": [*tracks]}
     return Packet(TOKENS, meta, arrays, {"examples": example_table(examples)})
 
 
-def from_packet(packet: Packet) -> tuple[Examples, SegmentTokens]:
+def from_packet(packet: Packet) -> tuple[Examples, dict[str, SegmentTokens]]:
     """The inverse of ``to_packet``."""
     arrays = packet.arrays
     layout = Layout(arrays["references"].astype(np.int64), arrays["hypotheses"].astype(np.int64))
-    track = TokenTrack(
-        arrays["vocabulary_hashes"], arrays["ids"], arrays["lengths"].astype(np.int64)
-    )
-    return examples_of(packet, layout), SegmentTokens(track, layout)
+    tracks = {}
+    for number, name in enumerate(packet.meta["tracks"]):
+        lengths = arrays[f"{number} lengths"].astype(np.int64)
+        track = TokenTrack(arrays[f"{number} vocabulary_hashes"], arrays[f"{number} ids"], lengths)
+        tracks[name] = SegmentTokens(track, layout)
+    return examples_of(packet, layout), tracks
 
 
 def example_table(examples: Examples) -> pa.Table:

@@ -24,8 +24,12 @@ from transforms.scores import Measures, statistics_examples
 WRITTEN = "written"
 START = "start"
 
-OWN_TABLE = "\0table\0"
-"""Stands in a signature for what is known only at the end; no name of a column can hold it."""
+
+def own_table(track: str) -> str:
+    """Stands in a signature for what is known only at the end, the fingerprint of a track's own
+    document frequencies; no name of a column can hold it."""
+    return f"\0table {track}\0"
+
 
 CI_METHOD = "percentile of Poisson bootstrap"
 
@@ -73,12 +77,13 @@ def segment_table(layout: StatisticsLayout, systems: Sequence[str], packet: Pack
     example = examples.layout.example_of_hypothesis
     names = pa.array(systems, pa.string())
     matched = arrays["matched"]
+    lengths = [pa.array(arrays[f"lengths {t}"].astype(np.int32)) for t in packet.meta["tracks"]]
     columns: list[pa.Array] = [
         examples.example_id.take(pa.array(example)),
         names.take(pa.array(examples.system)),
         pa.array(examples.sample),
         pa.array(examples.filled),
-        pa.array(arrays["lengths"].astype(np.int32)),
+        *lengths,
         pa.array(examples.layout.references_of_hypothesis.astype(np.int32)),
         pa.array(matched.astype(np.int32), mask=matched < 0),
         pa.array(examples.units[example]),
@@ -87,7 +92,9 @@ def segment_table(layout: StatisticsLayout, systems: Sequence[str], packet: Pack
     of_metric = evaluation.segment_scores(layout, arrays["segments"])
     columns += [pa.array(values, mask=np.isnan(values)) for values in of_metric.values()]
     columns += [pa.array(arrays["segments"][:, layout.column(n)]) for n in statistics]
-    schema = tables.segments_schema(list(examples.slices), list(of_metric), statistics)
+    schema = tables.segments_schema(
+        list(examples.slices), list(of_metric), statistics, packet.meta["tracks"][1:]
+    )
     return pa.table(columns, schema=schema)
 
 
@@ -124,9 +131,9 @@ def _write_account(element: tuple[int, Iterable[Packet]], output: str, of: int) 
 class Run:
     """What the last writer must know of the run.
 
-    signatures: metric -> signature, with ``OWN_TABLE`` where the fingerprint of the run's document
-    frequencies belongs. manifest: what goes into the manifest as it is. frozen: the table of
-    document frequencies that was used, saved: the one to complete.
+    signatures: metric -> signature, with ``own_table`` where the fingerprint of the run's document
+    frequencies belongs. manifest: what goes into the manifest as it is. frozen: the tables of
+    document frequencies that were used, saved: those to complete, by track.
     """
 
     output: str
@@ -136,8 +143,8 @@ class Run:
     replicates: int
     slices: tuple[str, ...]
     manifest: str
-    frozen: SavedTable | None
-    saved: SavedTable | None
+    frozen: tuple[tuple[str, SavedTable], ...] = ()
+    saved: tuple[tuple[str, SavedTable], ...] = ()
 
 
 @dataclass
@@ -169,11 +176,14 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         run, packets = self._run, list(element[1])
         counts = accounts.merge(p.meta["counts"] for p in of_kind(packets, accounts.ACCOUNT))
         check_balance(counts)
-        table_parts = of_kind(packets, TABLE)
-        fingerprint = f"{sum(p.meta['fingerprint'] for p in table_parts) % 2**64:016x}"
-        if run.frozen is not None:
-            run.frozen.check(fingerprint)
-        signatures = {m: s.replace(OWN_TABLE, fingerprint) for m, s in run.signatures}
+        table_parts = [p.meta["tracks"] for p in of_kind(packets, TABLE)]
+        signatures = dict(run.signatures)
+        for track in self._measures.document_orders:
+            fingerprint = _fingerprint([part[track] for part in table_parts])
+            stand_in = own_table(track)
+            signatures = {m: s.replace(stand_in, fingerprint) for m, s in signatures.items()}
+        for track, frozen in run.frozen:
+            frozen.check(_fingerprint([part[track] for part in table_parts]))
         run_id = run.run_id or _run_id(signatures, counts)
         done = self._by_slice(of_kind(packets, scores.SCORES), systems)
         rows = [
@@ -188,8 +198,9 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
             for row in packet.meta["rows"]
         ]
         table = pa.Table.from_pylist(rows, schema=tables.SCORES)
-        kinds = (WRITTEN, accounts.ACCOUNT, TABLE)
+        kinds = (WRITTEN, accounts.ACCOUNT)
         written = [p.meta["file"] for p in packets if p.kind in kinds and "file" in p.meta]
+        written += [t["file"] for part in table_parts for t in part.values() if "file" in t]
         if not any(f"/{folder.REJECTED}/" in entry["path"] for entry in written):
             # So that whoever reads the folder finds a table, if an empty one.
             path = files.join(run.output, folder.REJECTED, folder.part(0, 1))
@@ -200,8 +211,8 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         written.append(files.write_parquet(path, table))
         path, data = files.join(run.output, folder.SCORES_CSV), scores_csv(table)
         written.append({"path": path, "rows": len(table), "bytes": files.write_bytes(path, data)})
-        if run.saved is not None:
-            written.append(_complete(run.saved, fingerprint, table_parts))
+        for track, saved in run.saved:
+            written.append(_complete(saved, [part[track] for part in table_parts]))
         manifest = {
             "run_id": run_id,
             "signatures": signatures,
@@ -254,16 +265,20 @@ def _run_id(signatures: dict[str, str], counts: dict[str, int]) -> str:
     return f"{int(hashes[0]):016x}"
 
 
-def _complete(saved: SavedTable, fingerprint: str, parts: Sequence[Packet]) -> dict[str, Any]:
+def _fingerprint(parts: Sequence[dict[str, Any]]) -> str:
+    return f"{sum(part['fingerprint'] for part in parts) % 2**64:016x}"
+
+
+def _complete(saved: SavedTable, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     table = SavedTable(
         saved.path,
         saved.order,
-        max((p.meta["documents"] for p in parts), default=0),
+        max((part["documents"] for part in parts), default=0),
         saved.recipe,
-        fingerprint,
-        tuple(sorted(p.meta["file"]["name"] for p in parts)),
+        _fingerprint(parts),
+        tuple(sorted(part["file"]["name"] for part in parts)),
     )
-    rows = sum(p.meta["file"]["rows"] for p in parts)
+    rows = sum(part["file"]["rows"] for part in parts)
     return {"path": files.join(saved.path, "table.json"), "rows": rows, "bytes": table.write()}
 
 

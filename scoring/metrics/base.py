@@ -23,7 +23,7 @@ FIXED_POINT = 2**32
 """Real-valued statistics are held as integers, in units of 1 / FIXED_POINT, so sums are exact."""
 
 
-class Metric(Protocol):
+class Scorer(Protocol):
     """A score that is a function of sums of per-segment integer statistics."""
 
     @property
@@ -42,6 +42,19 @@ class Metric(Protocol):
     def statistics(self) -> tuple[str, ...]:
         """Names of the k statistics. Metrics that name the same one share it."""
 
+    def score(self, sums: npt.NDArray[Any]) -> Floats:
+        """The score of sums [..., k]: [...], NaN where it is undefined."""
+
+    def segment_score(self, statistics: Ints) -> Floats:
+        """The score of single segments [n, k]: [n], NaN where it is undefined."""
+
+    def note(self, sums: npt.NDArray[Any]) -> str:
+        """What a reader of the score of ``sums`` [k] must know; the reason if it is undefined."""
+
+
+class Metric(Scorer, Protocol):
+    """A scorer that counts tokens: what is chosen by name, and what users can add."""
+
     @property
     def document_order(self) -> int:
         """The highest order of n-grams whose document frequencies it needs; 0 for none."""
@@ -51,12 +64,3 @@ class Metric(Protocol):
 
     def segment_statistics(self, tokens: SegmentTokens) -> Ints:
         """The statistics of every hypothesis: [hypotheses, k]."""
-
-    def score(self, sums: npt.NDArray[Any]) -> Floats:
-        """The score of sums [..., k]: [...], NaN where it is undefined."""
-
-    def segment_score(self, statistics: Ints) -> Floats:
-        """The score of single segments [n, k]: [n], NaN where it is undefined."""
-
-    def note(self, sums: npt.NDArray[Any]) -> str:
-        """What a reader of the score of ``sums`` [k] must know; the reason if it is undefined."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -91,7 +91,24 @@ class TextRecipe:
 
 def token_track(texts: pa.Array, recipe: TextRecipe) -> TokenTrack:
     """The texts as numbers of a vocabulary that is sorted by hash. A distinct text is cut once."""
+    return _track(texts.dictionary_encode(), recipe)
+
+
+def token_tracks(texts: pa.Array, recipes: Mapping[str, TextRecipe]) -> dict[str, TokenTrack]:
+    """The same by every recipe. What several do to a text before they cut it is done once."""
     encoded = texts.dictionary_encode()
+    normalized: dict[tuple[str, ...], pa.DictionaryArray] = {}
+    tracks = {}
+    for name, recipe in recipes.items():
+        steps = tuple(step.signature() for step in recipe.steps)
+        if steps not in normalized:
+            changed = recipe.normalize(encoded.dictionary)
+            normalized[steps] = pa.DictionaryArray.from_arrays(encoded.indices, changed)
+        tracks[name] = _track(normalized[steps], replace(recipe, steps=()))
+    return tracks
+
+
+def _track(encoded: pa.DictionaryArray, recipe: TextRecipe) -> TokenTrack:
     distinct = recipe.tokenize(encoded.dictionary)
     hashes = hashing.hash_strings(distinct.vocabulary)
     order = np.argsort(hashes, kind="stable")

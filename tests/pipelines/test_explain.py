@@ -68,7 +68,7 @@ def check_as_stored(run: Path, example_id: str) -> explain.Example:
         assert hypothesis.stored == row
         assert hypothesis.differences == ()
         assert {**hypothesis.statistics, **hypothesis.scores}.items() <= row.items()
-        assert (hypothesis.filled, len(hypothesis.tokens)) == (
+        assert (hypothesis.filled, len(hypothesis.cuts["main"].tokens)) == (
             row["missing"],
             row["hypothesis_tokens"],
         )
@@ -89,7 +89,8 @@ def check_as_stored(run: Path, example_id: str) -> explain.Example:
 def check_bleu(
     hypothesis: explain.Hypothesis, count: explain.BleuCount, row: dict[str, object]
 ) -> None:
-    for order in hypothesis.orders[: len(count.precisions)]:
+    orders = hypothesis.cuts["main"].orders
+    for order in orders[: len(count.precisions)]:
         n = order.order
         assert order.matched == row[f"bleu_matches_{n}"] == sum(g.clipped for g in order.own)
         assert order.total == row[f"bleu_ngrams_{n}"] == sum(g.count for g in order.own)
@@ -97,7 +98,11 @@ def check_bleu(
     assert count.reference_length == row["bleu_reference_length"]
     used = [(w, p) for w, p in zip(count.weights, count.precisions) if w > 0]
     value = 0.0
-    if any(o.matched for o in hypothesis.orders) and used and all(p > 0 for _, p in used):
+    if (
+        any(o.matched for o in hypothesis.cuts["main"].orders)
+        and used
+        and all(p > 0 for _, p in used)
+    ):
         value = count.brevity * math.exp(sum(w * math.log(p) for w, p in used))
     assert row["bleu"] == pytest.approx(value, rel=1e-12, abs=1e-15)
 
@@ -123,10 +128,10 @@ def test_every_number_is_as_stored(tmp_path: Path, flags: tuple[object, ...]) ->
 def test_the_hand_count_of_a_small_example(tmp_path: Path) -> None:
     run = harness.run(inputs(tmp_path / "in"), tmp_path / "out", *FLAGS).fine().folder
     example = check_as_stored(run, "e0")
-    assert example.documents == 5
+    assert example.weighed["main"].documents == 5
     hypothesis = example.hypotheses[0]
-    assert hypothesis.tokens == ("the", "the", "the", "cat", "on", "the", "mat")
-    unigrams, bigrams = hypothesis.orders[:2]
+    assert hypothesis.cuts["main"].tokens == ("the", "the", "the", "cat", "on", "the", "mat")
+    unigrams, bigrams = hypothesis.cuts["main"].orders[:2]
     found = {g.text: (g.count, g.in_references, g.clipped, g.frequency) for g in unigrams.own}
     assert found == {
         "the": (4, (2, 1), 2, 4),
@@ -161,7 +166,7 @@ def test_the_table_that_the_run_saved_or_used_is_used_again(tmp_path: Path) -> N
         given, tmp_path / "saving", *FLAGS, "--save_document_frequencies", table
     ).fine()
     example = check_as_stored(saving.folder, "e0")
-    assert (example.table, example.documents) == (str(table), 5)
+    assert (example.weighed["main"].table, example.weighed["main"].documents) == (str(table), 5)
 
     # Other references, weighed by the same table.
     other = harness.write_inputs(
@@ -171,13 +176,13 @@ def test_the_table_that_the_run_saved_or_used_is_used_again(tmp_path: Path) -> N
     )
     using = harness.run(other, tmp_path / "using", *FLAGS, "--document_frequencies", table).fine()
     example = check_as_stored(using.folder, "n")
-    assert (example.table, example.documents) == (str(table), 5)
+    assert (example.weighed["main"].table, example.weighed["main"].documents) == (str(table), 5)
 
     # Gone: what was saved can be counted again.
     for path in table.iterdir():
         path.unlink()
     example = check_as_stored(saving.folder, "e0")
-    assert example.table == "counted again from the references"
+    assert example.weighed["main"].table == "counted again from the references"
 
 
 def test_references_that_are_refused_or_collapse_count_as_in_the_run(tmp_path: Path) -> None:
@@ -189,7 +194,7 @@ def test_references_that_are_refused_or_collapse_count_as_in_the_run(tmp_path: P
         shards=3,
     )
     run = harness.run(given, tmp_path / "out", *FLAGS).output.folder
-    assert check_as_stored(run, "e0").documents == 5
+    assert check_as_stored(run, "e0").weighed["main"].documents == 5
     code, out, err = called(run, "e9")
     assert (code, out) == (2, "")
     assert err.startswith("liangchi: example 'e9' was not scored.\n")
@@ -304,7 +309,7 @@ def test_relative_paths_are_found_from_anywhere(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    assert check_as_stored(run, "e0").table == str(tmp_path / "table")
+    assert check_as_stored(run, "e0").weighed["main"].table == str(tmp_path / "table")
 
 
 def test_the_query_is_shown_where_there_is_one_and_moves_nothing(tmp_path: Path) -> None:

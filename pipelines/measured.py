@@ -1,0 +1,171 @@
+"""What a configuration measures: tracks, metrics, tables of document frequencies, signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from schemas import expressions
+from schemas.configuration import Evaluation, Track
+from schemas.errors import ConfigurationError, OutputError
+from scoring import hashing
+from scoring.metrics.tracks import MAIN, join_signature, signature
+from scoring.text.tokenizers import make_tokenizer
+from transforms import files, scores, tokens, write
+from transforms.frequencies import TABLE_FILE, SavedTable
+from transforms.scores import Measures, MetricSpec
+
+Tables = Mapping[str, SavedTable]
+"""track -> its table of document frequencies"""
+
+
+def measures(config: Evaluation) -> Measures:
+    """The metrics of a run and how they are resampled. Raises ConfigurationError."""
+    bootstrap = config.bootstrap
+    return scores.Measures(
+        metrics=tuple(_metric(config, "metrics", name) for name in config.metrics),
+        replicates=bootstrap.replicates,
+        seed=bootstrap.seed,
+        confidence=bootstrap.confidence,
+        own_units=bootstrap.resample_by is None,
+        combinations=tuple(
+            (
+                name,
+                tuple(
+                    (weight, _metric(config, f"combinations.{name}", metric))
+                    for weight, metric in expressions.terms(expression)
+                ),
+            )
+            for name, expression in config.combinations
+        ),
+    )
+
+
+def _metric(config: Evaluation, key: str, text: str) -> MetricSpec:
+    name, track = expressions.metric_on_track(text)
+    spec = MetricSpec(name, _parameters(config, name), track)
+    try:
+        spec.make()
+    except ValueError as error:
+        raise ConfigurationError(key, text, str(error)) from error
+    return spec
+
+
+def _parameters(config: Evaluation, metric: str) -> tuple[tuple[str, object], ...]:
+    if metric == "bleu":
+        return (
+            ("weights", config.weights),
+            ("smoothing", config.smoothing),
+            ("smoothing_value", config.smoothing_value),
+        )
+    return ()
+
+
+def text(config: Evaluation, measures: Measures) -> tokens.Text:
+    """How texts are cut: the tracks that are counted, the main one first.
+
+    Raises ConfigurationError.
+    """
+    try:
+        counted = measures.layout().tracks
+    except ValueError as error:
+        names = [*config.metrics, *(name for name, _ in config.combinations)]
+        raise ConfigurationError("metrics", names, str(error)) from error
+    main = Track(MAIN, config.tokenizer)
+    made = []
+    for track in (main, *config.tracks):
+        if track.name not in counted:
+            continue
+        tokenizer = config.tokenizer if track.tokenizer is None else track.tokenizer
+        try:
+            make_tokenizer(tokenizer)
+        except ValueError as error:
+            key = "tokenizer" if track is main else f"tracks.{track.name}.tokenizer"
+            raise ConfigurationError(key, tokenizer, str(error)) from error
+        made.append((track.name, tokenizer))
+    return tokens.Text(tuple(made), config.missing, config.slices, config.bootstrap.resample_by)
+
+
+def saved_tables(
+    config: Evaluation, measures: Measures, recipes: Mapping[str, str]
+) -> dict[str, SavedTable]:
+    """The saved tables to use. Raises ConfigurationError, InputError."""
+    folder = config.document_frequencies
+    if not folder:
+        return {}
+    orders = _document_orders("document_frequencies", folder, measures)
+    return {
+        track: SavedTable.load(table_folder(folder, track, len(orders)), order, recipes[track])
+        for track, order in orders.items()
+    }
+
+
+def table_folder(folder: str, track: str, tracks: int) -> str:
+    """Where the table of a track stands: one alone in the folder itself, several below it."""
+    own = files.join(files.absolute(folder), track)
+    if tracks > 1:
+        return own
+    held = files.listing(files.absolute(folder))
+    return own if TABLE_FILE not in held and track in held else folder
+
+
+def tables_to_save(
+    config: Evaluation, measures: Measures, recipes: Mapping[str, str]
+) -> dict[str, SavedTable]:
+    """The tables to save, empty as yet. Raises ConfigurationError, OutputError."""
+    folder = config.save_document_frequencies
+    if not folder:
+        return {}
+    orders = _document_orders("save_document_frequencies", folder, measures)
+    path = files.absolute(folder)
+    if held := files.listing(path):
+        raise OutputError(
+            f"--save_document_frequencies {path}: the folder already holds {held[0]!r}.\n"
+            "Expected a new or empty folder, so that two tables never mix. Name another one."
+        )
+    return {
+        track: SavedTable(
+            path if len(orders) == 1 else files.join(path, track), order, 0, recipes[track], "", ()
+        )
+        for track, order in orders.items()
+    }
+
+
+def _document_orders(key: str, folder: str, measures: Measures) -> Mapping[str, int]:
+    orders = measures.document_orders
+    if not orders:
+        expected = "a metric that uses document frequencies, such as cider_d, in --metrics"
+        raise ConfigurationError(key, folder, expected)
+    return orders
+
+
+def signatures(
+    config: Evaluation, measures: Measures, recipes: Mapping[str, str], saved: Tables
+) -> tuple[tuple[str, str], ...]:
+    """(metric, everything that moves its score), in the order of the metrics."""
+    frequencies = {
+        track: saved[track].fingerprint if track in saved else write.own_table(track)
+        for track in recipes
+    }
+    run = [("missing", "skip" if config.missing == "skip" else "empty")]
+    if config.bootstrap.replicates:
+        bootstrap = config.bootstrap
+        unit = bootstrap.resample_by or "example"
+        interval = (
+            f"poisson-percentile,B={bootstrap.replicates},level={bootstrap.confidence:g},"
+            f"seed={bootstrap.seed},unit={unit},{hashing.HASH_VERSION}"
+        )
+        run.append(("ci", interval))
+    run.append(("liangchi", installed("liangchi")))
+    return tuple(
+        (metric.name, join_signature([*signature(metric, recipes, frequencies), *run]))
+        for metric in measures.layout().metrics
+    )
+
+
+def installed(distribution: str) -> str:
+    """Its version, or 'not installed'."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "not installed"
