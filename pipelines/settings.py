@@ -289,7 +289,7 @@ def add_flag(
     group.add_argument(
         *flags,
         dest=setting.key,
-        type=_FROM_FLAGS.get(setting.kind, setting.kind),
+        type=_from_flag(setting),
         default=argparse.SUPPRESS,
         metavar=setting.shown,
         choices=setting.choices or None,
@@ -306,23 +306,22 @@ def _spelled(default: Any) -> str:
     return " ".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    ours, equals, theirs = text.partition("=")
-    if not (ours and equals and theirs):
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: expected a name, = and what it stands for, such as text=reply"
-        )
-    return ours.strip(), theirs.strip()
+def _from_flag(setting: Setting) -> Callable[[str], Any]:
+    """What makes a value of a word of the command line."""
+    if setting.kind not in (dict, Track):
+        return setting.kind
+
+    def pair(text: str) -> tuple[str, str] | Track:
+        name, equals, stands_for = text.partition("=")
+        if not (name and equals and stands_for):
+            such = _SUCH[setting.key]
+            raise argparse.ArgumentTypeError(f"{text!r}: expected {setting.shown}, such as {such}")
+        return (name, stands_for) if setting.kind is dict else Track(name, stands_for)
+
+    return pair
 
 
-def _track(text: str) -> Track:
-    name, equals, tokenizer = text.partition("=")
-    if not (name and equals and tokenizer):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected TRACK=TOKENIZER, such as char=char")
-    return Track(name, tokenizer)
-
-
-_FROM_FLAGS: dict[type, Callable[[str], Any]] = {dict: _pair, Track: _track}
+_SUCH = {"columns": "text=reply", "tracks": "char=char", "combinations": "dual=bleu+bleu[char]"}
 
 
 def check(values: Mapping[str, Any], source: str) -> dict[str, Any]:

@@ -187,10 +187,10 @@ def signature(
     """
     if isinstance(metric, Combination):
         terms = [
-            f"{weight!r}*({join_signature(signature(term, recipes, tables))})"
+            f"{weight:+}*({join_signature(signature(term, recipes, tables))})"
             for weight, term in metric.terms
         ]
-        return (("metric", SUM), ("of", "+".join(terms)))
+        return (("metric", SUM), ("of", "".join(terms)))
     (one,) = sources([metric])
     parts = {"metric": one.metric.name, **one.metric.signature(), "text": recipes[one.track]}
     if one.metric.document_order:

@@ -28,8 +28,10 @@ missing = "skip"
 max_rejected = 1
 max_characters = 10
 skip_bad_files = true
-metrics = ["bleu"]
+metrics = ["bleu", "bleu[t]"]
 tokenizer = "char"
+tracks = {t = {tokenizer = "zh"}}
+combinations = {d = "bleu+bleu[t]"}
 weights = [1, 0.0]
 smoothing = "floor"
 smoothing_value = 0.5
@@ -63,7 +65,8 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --hypotheses a b --references c --output out --overwrite --format jsonl
     --columns text=reply references.example_id=id hypotheses.example_id=qid --system s
     --null_text <PAD> EMPTY --systems s t --missing skip --max_rejected 1 --max_characters 10
-    --skip_bad_files --metrics bleu --tokenizer char --weights 1 0 --smoothing floor
+    --skip_bad_files --metrics bleu bleu[t] --tokenizer char --tracks t=zh
+    --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
     --smoothing_value 0.5 --slices x --document_frequencies d --bootstrap 7 --confidence 0.9
     --seed 3 --resample_by doc --run_id r --partitions 2 --replicate_groups 3 --plan
     --direct_num_workers=2 --print json --scale 100 --quiet --log_json
