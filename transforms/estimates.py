@@ -46,7 +46,7 @@ def shuffles(
     splits = len(inputs.splits())
     rows = round(_ROWS * size)
     found = {"Join/ByPartition": _even(rows, splits * partitions)}
-    if measures.document_order:
+    if measures.document_orders:
         asked = round(_NGRAMS * size), partitions * buckets
         found["DocumentFrequencies/ByBucket"] = _even(*asked)
         largest = round(_UNEVEN * _LARGEST_TOKENS * size / partitions)
