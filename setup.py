@@ -52,7 +52,10 @@ setup(
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     packages=ROOMS,
-    package_data={"scoring.text.steps": ["*.json"]},
+    package_data={
+        "scoring.text.steps": ["*.json"],
+        "scoring.text.token_steps": ["*.txt", "*.json"],
+    },
     python_requires=">=3.10",
     classifiers=[
         "Programming Language :: Python :: 3",

@@ -42,7 +42,8 @@ _KEY = r"[0-9#*]\x{fe0f}?\x{20e3}"
 _PICTURE = (
     rf"(?:[{_ALWAYS}][\x{{fe0e}}\x{{fe0f}}]?|[{_TEXT}]\x{{fe0f}}){_SKIN}{_TAGS}(?:{_JOINED})*"
 )
-_EMOJI_RUN = f"(?:{_PICTURE}|{_FLAG}|{_KEY})+"
+ONE_EMOJI = f"(?:{_PICTURE}|{_FLAG}|{_KEY})"
+"""A pattern (RE2)."""
 
 
 @dataclass(frozen=True)
@@ -57,4 +58,4 @@ class StripEmoji:
         return "strip_emoji-18"
 
     def apply(self, texts: pa.Array) -> pa.Array:
-        return replace(texts, _EMOJI_RUN, " ")
+        return replace(texts, f"{ONE_EMOJI}+", " ")

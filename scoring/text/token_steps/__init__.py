@@ -11,7 +11,12 @@ from scoring.text.recipe import TokenStep
 
 GROUP = "liangchi.token_steps"
 
-BUILT_IN: dict[str, str] = {}
+_HERE = "scoring.text.token_steps"
+
+BUILT_IN = {
+    "stopwords": f"{_HERE}.stop_words:stop_words",
+    "synonyms": f"{_HERE}.synonyms:synonyms",
+}
 
 
 def make_token_step(spec: str) -> TokenStep:

@@ -15,6 +15,7 @@ BUILT_IN = {
     "char": "scoring.text.tokenizers.char:CharTokenizer",
     "grapheme": "scoring.text.tokenizers.grapheme:GraphemeTokenizer",
     "zh": "scoring.text.tokenizers.zh:ZhTokenizer",
+    "zh-fixed": "scoring.text.tokenizers.zh_fixed:FixedZhTokenizer",
     "13a": "scoring.text.tokenizers.mteval_13a:Mteval13aTokenizer",
     "intl": "scoring.text.tokenizers.international:InternationalTokenizer",
     "none": "scoring.text.tokenizers.blanks:BlankTokenizer",
