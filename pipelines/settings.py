@@ -133,7 +133,14 @@ SETTINGS = (
         several=True,
         help="bleu, cider_d, cider; on a track: bleu[char]",
     ),
-    Setting("tokenizer", MEASURE, str, "jieba", "NAME", help="jieba, char, zh, 13a, none"),
+    Setting(
+        "tokenizer",
+        MEASURE,
+        str,
+        "jieba",
+        "NAME",
+        help="jieba, char, grapheme, zh, zh-fixed, 13a, intl, none",
+    ),
     Setting(
         "tracks",
         MEASURE,

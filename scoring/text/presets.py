@@ -29,6 +29,23 @@ PRESETS = {
     "raw": Preset("jieba"),
     # sacrebleu's tokenize="zh", quirks and all.
     "sacrebleu": Preset("zh"),
+    # The same without the quirks: not sacrebleu's scores.
+    "sacrebleu-fixed": Preset("zh-fixed"),
+    # One form of each thing that can be typed in several ways; every word and mark still counts.
+    "chat-zh": Preset(
+        "jieba",
+        (
+            "strip_urls",  # one thing, but a dozen tokens. Before ，is a comma, which URLs may hold
+            "strip_emoji",  # before nfkc makes 祝 of ㊗️
+            "nfkc",  # the others then know one form of a letter, digit or sign
+            "strip_emails",
+            "numbers",  # before punctuation makes 3.5 of 3。5, and while A3 is whole: a code
+            "punctuation",
+            "split_letters_digits",
+            "lowercase",
+            "collapse_space",  # last: the others leave blanks
+        ),
+    ),
 }
 
 

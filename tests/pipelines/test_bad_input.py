@@ -177,7 +177,7 @@ def test_what_stands_behind_two_dashes_goes_to_the_runner_unchecked(
         (["--weights", "0.5", "0.4"], ["sum 1", "0.9"]),
         (["--weights", "1.5", "-0.5"], ["-0.5"]),
         (["--weights", "half"], ["half"]),
-        (["--tokenizer", "words"], ["'words'", "jieba, char, zh, 13a, none"]),
+        (["--tokenizer", "words"], ["'words'", "zh, zh-fixed, 13a"]),
         (["--metrics", "blue"], ["'blue'", "bleu, cider_d, cider"]),
         (["--metrics", "bleu", "bleu"], ["metrics", "no name twice"]),
         (["--smoothing", "add"], ["add-k"]),
