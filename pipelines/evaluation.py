@@ -37,6 +37,7 @@ from transforms import (
     write,
 )
 from transforms.packets import Keyed, Packet
+from transforms.progress import PASSES as RESAMPLE_PASSES
 from transforms.sources import Inputs
 
 
@@ -84,6 +85,9 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
             | "SystemNames" >> beam.Map(tokens.systems_of).with_output_types(list[str])
             | "Systems" >> create.Combine(tokens.SystemsFn(), [], list[str])
         )
+    baseline = config.comparison.baseline
+    if baseline is not None:
+        named = named | "Baseline" >> beam.Map(tokens.with_baseline, baseline)
     systems = beam.pvalue.AsSingleton(named)
     values = rows[slices.VALUES] | "SliceValues" >> slices.CommonValues()
     joined = rows[read.ROWS] | "Join" >> tokens.JoinAndTokenise(
@@ -104,15 +108,10 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         results.append(frequent[frequencies.TABLE])
         scored = (scored, frequent[frequencies.ANSWER]) | "WithFrequencies" >> beam.Flatten()
     statistics = scored | "Segments" >> scores.ScoreSegments(plan.measures, grouped=bool(orders))
-    parts = [
-        statistics
-        | "Sums" >> scores.SumBySlice(plan.measures, config.replicate_groups)
-        | "Blocks" >> beam.Map(scores.with_block).with_output_types(Keyed)
-    ]
-    if not plan.measures.own_units:
-        parts.append(statistics | "Units" >> scores.CountUnits(inputs.partitions))
     results += [
-        parts | "Parts" >> beam.Flatten() | "Finish" >> scores.FinishSlices(plan.measures, systems),
+        statistics
+        | "Slices"
+        >> scores.ScoreSlices(plan.measures, systems, config.replicate_groups, inputs.partitions),
         statistics
         | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions),
         (
@@ -129,6 +128,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         output=output,
         run_id=config.run_id,
         signatures=plan.signatures,
+        compared=measured.compared(config.comparison, config.bootstrap.seed),
         confidence=config.bootstrap.confidence,
         replicates=config.bootstrap.replicates,
         slices=config.slices,
@@ -224,7 +224,7 @@ def tally(plan: Plan) -> progress.Tally:
     return progress.Tally(
         rows=sum(file.rows for file in plan.inputs.files),
         buckets=plan.inputs.buckets if plan.measures.document_orders else 0,
-        passes=len(plan.measures.blocks()),
+        passes=RESAMPLE_PASSES,
         start=time.monotonic(),
     )
 

@@ -725,7 +725,7 @@ def _count_cider(metric: Any, tokens: Any, hypothesis: int) -> CiderCount | None
 
 def _configuration(run: str, manifest: dict[str, Any]) -> Any:
     """The configuration of a run, its paths as they are found from anywhere."""
-    from schemas.configuration import Bootstrap, Evaluation, Track
+    from schemas.configuration import Bootstrap, Comparison, Evaluation, Track
 
     try:
         given = dict(manifest["configuration"])
@@ -733,6 +733,8 @@ def _configuration(run: str, manifest: dict[str, Any]) -> Any:
         given["tracks"] = [
             Track(**{k: _tuples(v) for k, v in track.items()}) for track in given.get("tracks", [])
         ]
+        comparison = {k: _tuples(v) for k, v in given.pop("comparison").items()}
+        given["comparison"] = Comparison(**comparison)
         known = {field.name for field in fields(Evaluation)}
         strange = sorted(set(given) - known)
         if strange:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from schemas import expressions
-from schemas.configuration import Evaluation, Track
+from schemas.configuration import Comparison, Evaluation, Track
 from schemas.errors import ConfigurationError, OutputError
 from scoring import hashing
+from scoring.comparisons import Comparisons
 from scoring.metrics.tracks import MAIN, join_signature, signature
 from scoring.text.tokenizers import make_tokenizer
 from transforms import files, scores, tokens, write
@@ -28,6 +29,8 @@ def measures(config: Evaluation) -> Measures:
         seed=bootstrap.seed,
         confidence=bootstrap.confidence,
         own_units=bootstrap.resample_by is None,
+        comparisons=_comparisons(config),
+        family=config.comparison.family,
         combinations=tuple(
             (
                 name,
@@ -38,6 +41,29 @@ def measures(config: Evaluation) -> Measures:
             )
             for name, expression in config.combinations
         ),
+    )
+
+
+def _comparisons(config: Evaluation) -> Comparisons:
+    """Which systems are compared, and how."""
+    asked = config.comparison
+    return Comparisons(
+        baseline=asked.baseline,
+        every_pair=asked.pairs == "all",
+        tests=asked.tests,
+        trials=asked.trials,
+        alpha=asked.alpha,
+        common=config.missing == "skip",
+        difference=asked.difference,
+    )
+
+
+def compared(asked: Comparison, seed: int) -> str:
+    """What the signature of a difference has beside that of the score."""
+    family = "+".join(("pairs", *asked.family))
+    return (
+        f"tests:{'+'.join(asked.tests)},trials={asked.trials},alpha={asked.alpha:g},seed={seed}"
+        f"|adjusted:holm,over={family}"
     )
 
 

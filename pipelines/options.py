@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines import settings
-from schemas.configuration import Bootstrap, Evaluation
+from schemas.configuration import Bootstrap, Comparison, Evaluation
 from schemas.errors import ConfigurationError, UserError
 
 
@@ -192,7 +192,10 @@ def call(found: Mapping[str, Any]) -> Call:
         fields.pop("seed"),
         fields.pop("resample_by"),
     )
-    return Call(Evaluation(bootstrap=bootstrap, **fields), beam, printing, **terminal)
+    names = ("baseline", "pairs", "tests", "trials", "alpha", "family", "difference")
+    comparison = Comparison(**{name: fields.pop(name) for name in names})
+    config = Evaluation(bootstrap=bootstrap, comparison=comparison, **fields)
+    return Call(config, beam, printing, **terminal)
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:

@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -29,10 +29,12 @@ __all__ = ["Result", "aligned", "load", "printable", "problems", "render", "tabl
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run: the rows of ``scores`` and the manifest."""
+    """A finished run: the rows of ``scores``, the manifest, and what was compared."""
 
     scores: list[dict[str, Any]]
     manifest: dict[str, Any]
+    comparisons: list[dict[str, Any]] = field(default_factory=list)
+    ranking: list[dict[str, Any]] = field(default_factory=list)
 
 
 def load(output: str) -> Result:
@@ -53,14 +55,28 @@ def load(output: str) -> Result:
             f"{output}/{folder.MANIFEST}: cannot be understood: {_first_line(error)}.\n"
             "Expected the --output folder of liangchi evaluate, as it was written."
         ) from error
+    scores = _rows(output, path, folder.SCORES, tables.SCORES)
+    written = {entry["path"].rsplit("/", 1)[-1] for entry in manifest.get("files", ())}
+    comparisons, ranking = (
+        _rows(output, path, name, schema) if name in written else []
+        for name, schema in (
+            (folder.COMPARISONS, tables.COMPARISONS),
+            (folder.RANKING, tables.RANKING),
+        )
+    )
+    return Result(scores, manifest, comparisons, ranking)
+
+
+def _rows(output: str, path: str, name: str, schema: pa.Schema) -> list[dict[str, Any]]:
     try:
-        table = files.read_parquet(files.join(path, folder.SCORES)).select(tables.SCORES.names)
+        table = files.read_parquet(files.join(path, name)).select(schema.names)
     except (OSError, KeyError, pa.ArrowException) as error:
         raise InputError(
-            f"{output}/{folder.SCORES}: cannot be read: {_first_line(error)}.\n"
+            f"{output}/{name}: cannot be read: {_first_line(error)}.\n"
             "The folder was changed after the run; run it again."
         ) from error
-    return Result(table.to_pylist(), manifest)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
 
 
 def _first_line(error: BaseException) -> str:
@@ -128,10 +144,104 @@ def table(result: Result, scale: float = 1.0) -> str:
                 cells.append(f"refused {line.refused}")
             rows.append(cells)
         text += [*aligned(rows), ""]
+    text += differences(result, scale)
     text += _explanation(result, scale)
     text += [f"note ({n} rows) {printable(note)}" for note, n in _notes(result).items()]
     text += [f"signature {printable(s)}" for s in result.manifest["signatures"].values()]
     return "\n".join(text) + "\n"
+
+
+_MOST_DIFFERENCES = 40
+_MOST_OF_SLICES = 10
+
+
+def _compared(result: Result) -> dict[str, list[list[dict[str, Any]]]]:
+    """overall, and slices: for every pair and metric its rows, one for each test. Of the slices
+    only what counts: the largest differences."""
+    of_pair: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    keys = ("slice", "slice_value", "metric", "system", "baseline")
+    for row in result.comparisons:
+        of_pair.setdefault(tuple(row[key] for key in keys), []).append(row)
+    overall = [rows for key, rows in of_pair.items() if key[0] == "overall"]
+    alpha = result.manifest["configuration"]["comparison"]["alpha"] if of_pair else 0.0
+    slices = [
+        rows
+        for key, rows in of_pair.items()
+        if key[0] != "overall" and any(_counts(row, alpha) for row in rows)
+    ]
+    slices.sort(key=lambda rows: -abs(rows[0]["difference"]))
+    return {"overall": overall[:_MOST_DIFFERENCES], "slices": slices[:_MOST_OF_SLICES]}
+
+
+def _counts(row: dict[str, Any], alpha: float) -> bool:
+    return row["p_adjusted"] is not None and row["p_adjusted"] < alpha
+
+
+def _difference_line(rows: list[dict[str, Any]], scale: float) -> list[str]:
+    row = rows[0]
+    factor = _factor(row, scale)
+    digits = min(max(4 - round(math.log10(factor)), 0), 12)
+    value = "undefined"
+    if row["difference"] is not None:
+        value = f"{row['difference'] * factor:+.{digits}f}"
+        if row["ci_low"] is not None:
+            low, high = row["ci_low"] * factor, row["ci_high"] * factor
+            value += f" [{low:+.{digits}f}, {high:+.{digits}f}]"
+    tests = [f"{r['test']} {_p_text(r['p_adjusted'])}" for r in rows]
+    name = f"{printable(row['system'])} - {printable(row['baseline'])}"
+    if row["slice"] != "overall":
+        name += f" ({printable(row['slice'])}={printable(row['slice_value'])})"
+    counts = f"{row['wins']:,} / {row['losses']:,} / {row['ties']:,}"
+    return [name, _label(row), value, f"p {', '.join(tests)}", counts]
+
+
+def _p_text(p: float | None) -> str:
+    return "none" if p is None else f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+
+
+def differences(result: Result, scale: float) -> list[str]:
+    """What was compared, as lines: all pairs over all examples, the ranking, and of the slices the
+    largest differences that count."""
+    if not result.comparisons:
+        return []
+    parts = _compared(result)
+    shown = {
+        name: [_difference_line(rows, scale) for rows in of_part] for name, of_part in parts.items()
+    }
+    text = aligned(shown["overall"])
+    pairs = len({(r["system"], r["baseline"], r["metric"]) for r in result.comparisons})
+    if pairs > len(shown["overall"]):
+        text.append(f"... {pairs - len(shown['overall'])} more in {folder.COMPARISONS_CSV}")
+    if shown["slices"]:
+        text += ["", "differences in slices that count, the largest first"]
+        text += aligned(shown["slices"])
+    if ranked := _ranking(result, scale):
+        text += ["", *aligned(ranked)]
+    text += [
+        "",
+        "p: two-sided, adjusted by Holm for the pairs of a metric and slice; "
+        "then examples won / lost / tied."
+        + (" >: all before it win; =: not told apart." if ranked else ""),
+    ]
+    return [*text, ""]
+
+
+def _ranking(result: Result, scale: float) -> list[list[str]]:
+    """Over all examples a line for every metric and test: systems by score, clusters parted."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    clusters: dict[tuple[str, str], int] = {}
+    of_metric = {row["metric"]: row for row in result.scores}
+    for row in result.ranking:
+        if row["slice"] != "overall":
+            continue
+        key = (_label(of_metric[row["metric"]]), row["test"])
+        value = "undefined"
+        if row["value"] is not None:
+            value = f"{row['value'] * _factor(of_metric[row['metric']], scale):.4f}"
+        parted = "" if key not in lines else " > " if row["cluster"] != clusters[key] else " = "
+        lines.setdefault(key, []).append(f"{parted}{printable(row['system'])} {value}")
+        clusters[key] = row["cluster"]
+    return [[label, f"by {test}", "".join(parts)] for (label, test), parts in lines.items()]
 
 
 def _explanation(result: Result, scale: float) -> list[str]:
@@ -163,10 +273,16 @@ def _json(result: Result, scale: float, output: str) -> str:
     for row in result.scores:
         scaled = _scaled_row(row, scale)
         rows.append({"label": _label(row), **{k: v for k, v in scaled.items() if k != "run_id"}})
+    compared = [
+        {k: v for k, v in _scaled_row(row, scale).items() if k != "run_id"}
+        for row in result.comparisons
+    ]
     content = {
         "run_id": result.manifest["run_id"],
         "output": output,
         "scores": rows,
+        **({"comparisons": compared} if compared else {}),
+        **({"ranking": result.ranking} if result.ranking else {}),
         "counts": result.manifest["counts"],
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
@@ -203,6 +319,13 @@ def _markdown(result: Result, scale: float) -> str:
             cells += [score for _, score in line.scores]
             cells += [line.segments, line.missing, *([line.refused] if line.refused else [])]
             text.append(f"| {' | '.join(cells)} |")
+        text.append("")
+    compared = [line for rows in _compared(result).values() for line in rows]
+    if compared:
+        lines_of = [_difference_line(rows, scale) for rows in compared]
+        text.append("| difference | metric | value | p | wins / losses / ties |")
+        text.append("| --- | --- | --- | --- | --- |")
+        text += [f"| {' | '.join(map(_markdown_text, cells))} |" for cells in lines_of]
         text.append("")
     text += [f"- {_markdown_text(note)} ({n} rows)" for note, n in _notes(result).items()]
     text += [f"- signature {_markdown_text(s)}" for s in result.manifest["signatures"].values()]
@@ -259,11 +382,14 @@ def _scaled_range(row: dict[str, Any], scale: float) -> str:
     return str(row["scale"]) if factor == 1 else f"0-{factor:g}"
 
 
+_SCORED = ("value", "difference", "ci_low", "ci_high", "detectable_difference")
+
+
 def _scaled_row(row: dict[str, Any], scale: float) -> dict[str, Any]:
     factor = _factor(row, scale)
     if factor == 1:
         return row
-    numbers = {name: row[name] for name in ("value", "ci_low", "ci_high")}
+    numbers = {name: row[name] for name in _SCORED if name in row}
     scaled = {name: None if v is None else v * factor for name, v in numbers.items()}
     return {**row, **scaled, "scale": _scaled_range(row, scale)}
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from schemas.configuration import FORMATS, MISSING, Track
+from schemas.configuration import FAMILY, FORMATS, MISSING, PAIRS, TESTS, Track
 from schemas.errors import ConfigurationError
 
 PRINTS = ("table", "json", "csv", "markdown")
 
 DATA, MEASURE, INTERVALS, RUN = "data", "what is measured", "intervals", "the run"
+COMPARED = "comparisons"
 PRINTED, TERMINAL = "what is printed", "on the terminal"
 
 
@@ -217,6 +218,52 @@ SETTINGS = (
         "COLUMN",
         help="column of the references whose equal values (a document, a dialogue) are resampled "
         "together (default: every example alone)",
+    ),
+    Setting(
+        "baseline",
+        COMPARED,
+        str,
+        None,
+        "SYSTEM",
+        help="compare every other system with this one: difference, interval, p",
+    ),
+    Setting("pairs", COMPARED, str, None, "WHICH", choices=PAIRS, help="all: compare every two"),
+    Setting(
+        "tests",
+        COMPARED,
+        str,
+        TESTS,
+        "TEST",
+        several=True,
+        choices=TESTS,
+        help="of a difference: paired bootstrap, approximate randomisation",
+    ),
+    Setting(
+        "trials",
+        COMPARED,
+        int,
+        10_000,
+        "T",
+        help="draws of each test; 20 x pairs / alpha are taken where that is more",
+    ),
+    Setting("alpha", COMPARED, float, 0.05, "P", help="a difference counts below this adjusted p"),
+    Setting(
+        "family",
+        COMPARED,
+        str,
+        (),
+        "WHAT",
+        several=True,
+        choices=FAMILY,
+        help="adjust p over all metrics, slices or tests, too, not only over the pairs (Holm)",
+    ),
+    Setting(
+        "difference",
+        COMPARED,
+        float,
+        None,
+        "X",
+        help="say how many units a difference of X needs (80%% power)",
     ),
     Setting(
         "run_id",

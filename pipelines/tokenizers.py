@@ -319,6 +319,6 @@ def write(output: str, found: Comparison) -> None:
         for name, (schema, of_table) in rows.items():
             table = pa.Table.from_pylist(of_table, schema=schema)
             files.write_parquet(files.join(path, f"{name}.parquet"), table)
-            files.write_bytes(files.join(path, f"{name}.csv"), folder.scores_csv(table))
+            files.write_bytes(files.join(path, f"{name}.csv"), folder.table_csv(table))
     except OSError as error:
         raise OutputError(f"--output {output}: cannot be written: {error}") from error

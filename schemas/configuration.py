@@ -10,6 +10,9 @@ from schemas.errors import ConfigurationError
 
 MISSING = ("empty", "skip", "error")
 FORMATS = ("parquet", "jsonl", "text")
+PAIRS = ("all",)
+TESTS = ("bootstrap", "randomisation")
+FAMILY = ("metric", "slice", "test")
 
 
 def _need(key: str, value: object, fine: bool, expected: str) -> None:
@@ -46,6 +49,39 @@ class Track:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """How systems are compared.
+
+    baseline: what every other system is compared with. pairs: ``all`` compares every two systems.
+    tests: of the difference. trials: draws of a test; more where a family needs them. alpha: below
+    which a p counts. family: what p values are adjusted over, beside the pairs. difference: one to
+    say the needed number of units for.
+    """
+
+    baseline: str | None = None
+    pairs: str | None = None
+    tests: tuple[str, ...] = TESTS
+    trials: int = 10_000
+    alpha: float = 0.05
+    family: tuple[str, ...] = ()
+    difference: float | None = None
+
+    def __post_init__(self) -> None:
+        _need("baseline", self.baseline, self.baseline != "", "the name of a system")
+        _need("pairs", self.pairs, self.pairs in (None, *PAIRS), "one of " + ", ".join(PAIRS))
+        for key, known in (("tests", TESTS), ("family", FAMILY)):
+            given: tuple[str, ...] = getattr(self, key)
+            fine = set(given) <= set(known) and len(set(given)) == len(given)
+            _need(key, list(given), fine, "some of " + ", ".join(known) + ", each once")
+        _need("tests", list(self.tests), bool(self.tests), "at least one test")
+        _need("trials", self.trials, 100 <= self.trials <= 10**6, "100 to 1,000,000")
+        fine = math.isfinite(self.alpha) and 0 < self.alpha < 1
+        _need("alpha", self.alpha, fine, "a number between 0 and 1, such as 0.05")
+        fine = self.difference is None or (math.isfinite(self.difference) and self.difference > 0)
+        _need("difference", self.difference, fine, "a number above 0, in units of the metrics")
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Everything ``liangchi evaluate`` is told about what to measure.
 
@@ -69,6 +105,7 @@ class Evaluation:
     smoothing: str = "exp"
     smoothing_value: float | None = None
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    comparison: Comparison = field(default_factory=Comparison)
     slices: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     missing: str = "empty"
@@ -114,6 +151,9 @@ class Evaluation:
                     "a column of another name (--columns NAME=ITS_NAME gives it one)",
                 )
         self._check_tracks()
+        baseline = self.comparison.baseline
+        fine = baseline is None or not self.systems or baseline in self.systems
+        _need("baseline", baseline, fine, "one of --systems: " + ", ".join(self.systems))
         fine = self.partitions is None or 1 <= self.partitions <= 100_000
         _need("partitions", self.partitions, fine, "1 to 100,000")
         _need(

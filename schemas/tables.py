@@ -44,6 +44,49 @@ SCORES = _schema(
     ("note", _TEXT, "what to mind; the reason for a null; empty if all is well"),
 )
 
+COMPARISONS = _schema(
+    "comparisons",
+    ("run_id", _TEXT, "as in scores"),
+    ("system", _TEXT, "what is compared"),
+    ("baseline", _TEXT, "with what"),
+    ("slice", _TEXT, "as in scores"),
+    ("slice_value", _TEXT, "as in scores"),
+    ("metric", _TEXT, "as in scores"),
+    ("difference", _REAL, "score of system minus score of baseline; null if undefined, see note"),
+    ("ci_low", _REAL, "lower end of the difference's interval; null if there is none, see note"),
+    ("ci_high", _REAL, "upper end of the interval"),
+    ("ci_level", _REAL, "confidence, such as 0.95; null without bootstrap"),
+    ("test", _TEXT, "bootstrap: paired bootstrap; randomisation: approximate randomisation"),
+    ("p_value", _REAL, "two-sided; null if there is none, see note"),
+    ("p_adjusted", _REAL, "by Holm over the family: compare this one with alpha"),
+    ("comparisons", _COUNT, "p values in the family"),
+    ("draws", _COUNT, "replicates or trials that the p value stands on"),
+    ("wins", _COUNT, "examples in which system's segment score is above baseline's"),
+    ("losses", _COUNT, "examples in which it is below"),
+    ("ties", _COUNT, "examples in which neither is above"),
+    ("units", _COUNT, "how many things were drawn: examples, documents, ..."),
+    ("examples", _COUNT, "examples that both were scored on"),
+    ("detectable_difference", _REAL, "the smallest that these examples show with 80% power"),
+    ("units_needed", _COUNT, "to show the difference asked for with 80% power; null: not asked"),
+    ("signature", _TEXT, "as in scores, and how the systems are compared"),
+    ("scale", _TEXT, "as in scores"),
+    ("note", _TEXT, "what to mind; the reason for a null; empty if all is well"),
+)
+
+RANKING = _schema(
+    "ranking",
+    ("run_id", _TEXT, "as in scores"),
+    ("slice", _TEXT, "as in scores"),
+    ("slice_value", _TEXT, "as in scores"),
+    ("metric", _TEXT, "as in scores"),
+    ("test", _TEXT, "as in comparisons"),
+    ("rank", _COUNT, "place by score, from 1"),
+    ("cluster", _COUNT, "from 1; every system of a cluster beats the first of the next one"),
+    ("system", _TEXT, "as in scores"),
+    ("value", _REAL, "its score"),
+    ("beats", _COUNT, "systems that it beats: p_adjusted below alpha"),
+)
+
 REPLICATES = _schema(
     "replicates",
     ("system", _TEXT, "as in scores"),

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from scoring import document_frequencies, hashing, ragged
+from scoring import document_frequencies, hashing
 from scoring.joining import Examples
 from scoring.metrics.base import SEGMENTS, Scorer
 from scoring.metrics.tracks import OnTrack, Tracks, sources
 from scoring.segments import SegmentTokens
-from scoring.statistics import resampling
+from scoring.statistics.draws import Block, block_sums
 from scoring.statistics.intervals import percentile_interval
 
 Ints = npt.NDArray[np.int64]
@@ -135,20 +135,17 @@ def document_requests(
 
 @dataclass(frozen=True)
 class SliceSums:
-    """Sums over the examples of one slice. sums: [replicates or 1, systems, k]."""
+    """Sums over the examples of one slice. sums: [draws of the block, systems, k]."""
 
     name: str
     value: str
     sums: Ints
 
 
-def slice_sums(
-    examples: Examples, statistics: Ints, seed: int, replicates: range | None
-) -> list[SliceSums]:
+def slice_sums(examples: Examples, statistics: Ints, seed: int, block: Block) -> list[SliceSums]:
     """The sums of every slice that has an example here, the whole (``OVERALL``) first.
 
     statistics: [examples, systems, k], see ``StatisticsLayout.per_example``.
-    replicates: None for the plain sums.
     """
     n, systems, k = statistics.shape
     if n == 0:
@@ -158,14 +155,14 @@ def slice_sums(
     overall: Ints | None = None
     for name, column in examples.slices.items():
         values, order, lengths = _by_value(column)
-        grouped = _weighted(examples.units[order], flat[order], lengths, seed, replicates)
+        grouped = block_sums(block, examples.units[order], flat[order], lengths, seed)
         result += [
             SliceSums(name, value, sums.reshape(len(sums), systems, k))
             for value, sums in zip(values, grouped)
         ]
         overall = grouped.sum(axis=0) if overall is None else overall
     if overall is None:
-        overall = _weighted(examples.units, flat, np.array([n]), seed, replicates)[0]
+        overall = block_sums(block, examples.units, flat, np.array([n]), seed)[0]
     return [SliceSums(*OVERALL, overall.reshape(len(overall), systems, k)), *result]
 
 
@@ -175,16 +172,6 @@ def _by_value(column: pa.Array) -> tuple[list[str], Ints, Ints]:
     codes = encoded.indices.to_numpy()
     values: list[str] = encoded.dictionary.to_pylist()
     return values, np.argsort(codes, kind="stable"), np.bincount(codes, minlength=len(values))
-
-
-def _weighted(
-    units: hashing.Hashes, flat: Ints, lengths: Ints, seed: int, replicates: range | None
-) -> Ints:
-    """[groups, replicates or 1, columns]"""
-    if replicates is None:
-        starts = ragged.offsets_of(lengths)[:-1]
-        return np.add.reduceat(flat, starts, axis=0)[:, None, :]
-    return resampling.replicate_sums(units, flat, lengths, seed, replicates)
 
 
 def distinct_units(examples: Examples) -> dict[tuple[str, str], hashing.Hashes]:

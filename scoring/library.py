@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from scoring import document_frequencies
+from scoring.comparisons import (
+    BOOTSTRAP,
+    NO_COMPARISONS,
+    RANDOMISATION,
+    Comparisons,
+    Difference,
+    Draws,
+    compare,
+    outcomes,
+    with_common,
+)
 from scoring.evaluation import (
     OVERALL,
     Score,
+    SliceSums,
     StatisticsLayout,
     distinct_units,
     document_requests,
@@ -23,7 +36,8 @@ from scoring.metrics.bleu import Bleu
 from scoring.metrics.cider import Cider
 from scoring.metrics.tracks import MAIN, Tracks
 from scoring.segments import SegmentTokens
-from scoring.statistics import resampling
+from scoring.statistics.draws import BOOTSTRAP as DRAWN
+from scoring.statistics.draws import PLAIN, SWAP, Block, blocks
 from scoring.text.recipe import TextRecipe, token_track
 from scoring.text.tokenizers import make_tokenizer
 
@@ -32,9 +46,10 @@ Texts = Sequence["str | Sequence[str | None] | None"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores by system, slice and metric, the whole set first."""
+    """Scores by system, slice and metric, the whole set first; differences likewise."""
 
     scores: tuple[Score, ...]
+    differences: tuple[Difference, ...] = ()
 
     def __getitem__(self, key: tuple[str, str]) -> Score:
         """The score of (system, metric) over the whole set. Raises KeyError."""
@@ -57,6 +72,7 @@ def evaluate(
     slices: Mapping[str, Sequence[str | None]] | None = None,
     units: Sequence[str] | None = None,
     missing: str = "empty",
+    comparisons: Comparisons = NO_COMPARISONS,
 ) -> Evaluation:
     """Score systems on the same references.
 
@@ -66,6 +82,7 @@ def evaluate(
         (default: the examples). slices: name -> value of every example.
     missing: what a missing hypothesis (None) is: ``empty`` (the default: an empty one), ``skip``
     (left out) or ``error``.
+    comparisons: which systems are compared; with ``skip`` on the examples that both have.
     Raises ValueError if lengths differ, an example has no reference, or an option is out of range.
     """
     n = len(references)
@@ -120,24 +137,50 @@ def evaluate(
     tokens = SegmentTokens(token_track(joined.texts, recipe), joined.examples.layout)
     tracks = all_with_own_frequencies({MAIN: tokens}, layout)
     statistics = layout.per_example(layout.segment_statistics(tracks), joined.examples)
-    drawn = resampling.round_up(bootstrap)
-    plain = slice_sums(joined.examples, statistics, seed, None)
-    replicates = slice_sums(joined.examples, statistics, seed, range(drawn))
+    comparisons = replace(comparisons, common=missing == "skip")
+    pairs = comparisons.pairs(systems)
+    draws = comparisons.draws(systems, len(metrics), ())
+    extended = with_common(statistics, pairs, len(systems))
+    tested = dict.fromkeys(comparisons.tests, draws)
+    bootstrap_draws = max(bootstrap, tested.get(BOOTSTRAP, 0))
+    parts: dict[str, list[list[SliceSums]]] = {PLAIN: [], DRAWN: [], SWAP: []}
+    for block in blocks(bootstrap_draws, tested.get(RANDOMISATION, 0), extended[0].size):
+        parts[block.kind].append(slice_sums(joined.examples, extended, seed, block))
+    won = slice_sums(joined.examples, outcomes(layout, extended, pairs), 0, Block(PLAIN))
     of_slice = distinct_units(joined.examples)
     scores: list[Score] = []
-    for sums, weighted in zip(plain, replicates):
+    differences: list[Difference] = []
+    for i, plain in enumerate(parts[PLAIN][0]):
+        none = np.zeros((0, *plain.sums.shape[1:]), np.int64)
+        drawn, swapped = (
+            np.concatenate([none, *(part[i].sums for part in parts[kind])])
+            for kind in (DRAWN, SWAP)
+        )
+        units_drawn = None if units is None else len(of_slice[plain.name, plain.value])
+        name = plain.name.removeprefix("slice ")
         done = finish(
             layout,
             systems,
-            sums.name.removeprefix("slice "),
-            sums.value,
-            sums.sums[0],
-            weighted.sums[:bootstrap],
-            None if units is None else len(of_slice[sums.name, sums.value]),
+            name,
+            plain.value,
+            plain.sums[0, : len(systems)],
+            drawn[:bootstrap, : len(systems)],
+            units_drawn,
             confidence,
         )
         scores += done.scores
-    return Evaluation(tuple(scores))
+        differences += compare(
+            layout,
+            comparisons,
+            systems,
+            (name, plain.value),
+            Draws(plain.sums[0], drawn, swapped, won[i].sums[0]),
+            bootstrap,
+            draws,
+            units_drawn,
+            confidence,
+        )
+    return Evaluation(tuple(scores), tuple(differences))
 
 
 def _check_options(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transforms.scores import BLOCK, Measures
+from transforms.scores import Measures
 from transforms.slices import MOST_VALUES
 from transforms.sources import HYPOTHESES, REFERENCES, Inputs
 
@@ -52,17 +52,20 @@ def shuffles(
         largest = round(_UNEVEN * _LARGEST_TOKENS * size / partitions)
         answered = round(_TOKENS * size), partitions * (buckets + 1)
         found["Segments/ByPartition"] = Shuffle(*answered, largest)
+    names = _names(of_systems, systems, measures.comparisons.baseline)
+    pairs = measures.pairs(names)
+    places = of_systems + (2 * len(pairs) if measures.comparisons.common else 0)
     row = of_systems * len(measures.layout().names) * _STATISTIC_BYTES
-    blocks, values = len(measures.blocks()), 1 + MOST_VALUES * len(slices)
+    blocks, values = measures.blocks(names), 1 + MOST_VALUES * len(slices)
     if groups > 1:
-        tasks = min(groups, blocks)
-        statistics = row * inputs.rows(REFERENCES) * tasks
-        found["Sums/Spread"] = _even(statistics, partitions * tasks)
-    # The first block is the plain sum: one row.
-    sums = values * (1 + (blocks - 1) * BLOCK) * row
-    largest = row * (BLOCK if blocks > 1 else 1)
-    found["Sums/Sum"] = Shuffle(partitions * sums, partitions * values * blocks, largest)
-    found["Finish/BySlice"] = Shuffle(sums, values * blocks, largest)
+        statistics = row * inputs.rows(REFERENCES) * groups
+        found["Slices/Sums/Spread"] = _even(statistics, partitions * groups)
+    summed = places * len(measures.layout().names) * _STATISTIC_BYTES
+    sums = values * sum(map(len, blocks)) * summed
+    largest = summed * max(map(len, blocks))
+    elements = values * len(blocks)
+    found["Slices/Sums/Sum"] = Shuffle(partitions * sums, partitions * elements, largest)
+    found["Slices/Finish/BySlice"] = Shuffle(sums, elements, largest)
     scores = of_systems * len(measures.metrics) * _STATISTIC_BYTES * measures.replicates
     found["WriteResults/Together"] = Shuffle(values * scores, values + 2 * partitions, scores)
     return found
@@ -70,6 +73,12 @@ def shuffles(
 
 def _even(size: int, elements: int) -> Shuffle:
     return Shuffle(size, elements, round(_UNEVEN * size / max(1, elements)))
+
+
+def _names(count: int, named: Sequence[str], baseline: str | None) -> list[str]:
+    """As many names of systems, the baseline's among them."""
+    made = [*named, *(f"\0{i}" for i in range(count - len(named)))]
+    return made if baseline is None or baseline in made else [baseline, *made[1:]]
 
 
 def _systems(inputs: Inputs, named: Sequence[str]) -> int:

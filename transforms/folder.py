@@ -15,6 +15,10 @@ MARKER = "_liangchi.json"
 SCORES = "scores.parquet"
 SCORES_CSV = "scores.csv"
 REPLICATES = "replicates.parquet"
+COMPARISONS = "comparisons.parquet"
+COMPARISONS_CSV = "comparisons.csv"
+RANKING = "ranking.parquet"
+RANKING_CSV = "ranking.csv"
 SEGMENTS = "segments"
 REJECTED = "rejected"
 FOLDERS = (SEGMENTS, REJECTED)
@@ -26,7 +30,8 @@ _PART = r"part-\d{5,}-of-\d{5,}\.parquet"
 _OWN = re.compile(
     rf"(?:(?:{'|'.join(FOLDERS)})/)?\.liangchi-[^/]+"  # a file that was being written
     rf"|(?:{'|'.join(FOLDERS)})/{_PART}"
-    rf"|{'|'.join(map(re.escape, (SCORES, SCORES_CSV, REPLICATES, MANIFEST, MARKER)))}"
+    rf"|(?:scores|comparisons|ranking)\.(?:parquet|csv)"
+    rf"|{'|'.join(map(re.escape, (REPLICATES, MANIFEST, MARKER)))}"
 )
 
 
@@ -40,7 +45,7 @@ def is_own(name: str) -> bool:
     return _OWN.fullmatch(name) is not None
 
 
-def scores_csv(table: pa.Table) -> bytes:
+def table_csv(table: pa.Table) -> bytes:
     """The table as CSV (UTF-8), numbers in full; cells that a spreadsheet would run are guarded."""
     rows = ([csv_cell(value) for value in row.values()] for row in table.to_pylist())
     return "".join(map(_csv_line, [table.column_names, *rows])).encode("utf-8")

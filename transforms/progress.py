@@ -25,6 +25,9 @@ WRITE = "writing"
 STAGES = (READ, JOIN, FREQUENCIES, SCORE, RESAMPLE, WRITE)
 """In the order in which they begin."""
 
+PASSES = 100
+"""How often resampling counts a row: once for every hundredth of its draws."""
+
 _RECORD = struct.Struct("<QQQ")
 _NUMBERS = {stage: number for number, stage in enumerate(STAGES)}
 

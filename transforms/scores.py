@@ -3,7 +3,7 @@ and the scores of every slice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import apache_beam as beam
@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
+from scoring import comparisons as compared
 from scoring import evaluation, hashing
+from scoring.comparisons import NO_COMPARISONS, Comparisons
 from scoring.evaluation import StatisticsLayout
 from scoring.joining import Examples
 from scoring.metrics.registry import make_metric
 from scoring.metrics.tracks import MAIN, Combination, OnTrack
 from scoring.segments import Layout
-from scoring.statistics import resampling
+from scoring.statistics.draws import BOOTSTRAP, PLAIN, SWAP, Block, blocks
 from transforms import frequencies, progress
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.tokens import TOKENS, example_table, examples_of, from_packet
@@ -28,13 +30,8 @@ SUMS = "sums"
 UNITS = "units"
 SCORES = "scores"
 
-BLOCK = 256
-"""Replicates of one task and one element: a multiple of what one hash draws."""
-
 SliceKey = tuple[int, int]
 """(hash of the slice's name and value, block of replicates; 0 is the plain sum)."""
-
-assert BLOCK % resampling.REPLICATES_OF_A_HASH == 0
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,8 @@ class Measures:
     confidence: float
     own_units: bool
     combinations: tuple[tuple[str, tuple[tuple[float, MetricSpec], ...]], ...] = ()
+    comparisons: Comparisons = NO_COMPARISONS
+    family: tuple[str, ...] = ()
 
     def layout(self) -> StatisticsLayout:
         """The metrics, made where they are used."""
@@ -80,11 +79,24 @@ class Measures:
         """track -> the highest order of document frequencies that a metric needs."""
         return self.layout().document_orders
 
-    def blocks(self) -> list[range | None]:
-        """Block by number: None for the plain sum, then ranges of replicates."""
-        end = resampling.round_up(self.replicates)
-        ranges = [range(i, min(i + BLOCK, end)) for i in range(0, end, BLOCK)]
-        return [None, *ranges]
+    def draws(self, systems: Sequence[str]) -> int:
+        """Draws of every test between so many systems; 0 if none are compared."""
+        return self.comparisons.draws(systems, len(self.layout().metrics), self.family)
+
+    def pairs(self, systems: Sequence[str]) -> tuple[compared.Pair, ...]:
+        """The pairs that are compared."""
+        return self.comparisons.pairs(systems)
+
+    def blocks(self, systems: Sequence[str]) -> list[Block]:
+        """All sums that are made: the plain one first."""
+        draws = self.draws(systems)
+        tested = dict.fromkeys(self.comparisons.tests, draws)
+        own = {place for pair in self.pairs(systems) for place in pair.places}
+        return blocks(
+            max(self.replicates, tested.get(compared.BOOTSTRAP, 0)),
+            tested.get(compared.RANDOMISATION, 0),
+            len(own | {*range(len(systems))}) * len(self.layout().names),
+        )
 
 
 @dataclass
@@ -146,34 +158,34 @@ def statistics_examples(packet: Packet) -> Examples:
 class SumBySlice(beam.PTransform):  # type: ignore[misc]
     """(partition, statistics) -> ((slice, block), ``SUMS``), summed over all partitions.
 
-    groups: how many tasks share the replicates of a partition. 1: every partition is a task,
-    run where its statistics are. More: each task carries a copy of the statistics and is spread.
+    groups: how many tasks share the draws of a partition. 1: every partition is a task, run where
+    its statistics are. More: each task carries a copy of the statistics and is spread.
     """
 
     measures: Measures
     groups: int
+    systems: beam.pvalue.AsSingleton
 
     def expand(self, statistics: beam.PCollection[Keyed]) -> beam.PCollection:
-        tasks = statistics | "Tasks" >> beam.FlatMap(
-            _tasks, len(self.measures.blocks()), self.groups
-        ).with_output_types(Keyed)
+        tasks = statistics | "Tasks" >> beam.FlatMap(_tasks, self.groups).with_output_types(Keyed)
         if self.groups > 1:
             tasks = tasks | "Spread" >> beam.Reshuffle()
         return (
             tasks
             | "Resample"
-            >> beam.ParDo(_Resample(self.measures)).with_output_types(tuple[SliceKey, Packet])
+            >> beam.ParDo(_Resample(self.measures), self.systems).with_output_types(
+                tuple[SliceKey, Packet]
+            )
             | "Sum" >> beam.CombinePerKey(SumFn()).with_output_types(tuple[SliceKey, Packet])
         )
 
 
-def _tasks(element: Keyed, blocks: int, groups: int) -> Iterator[Keyed]:
+def _tasks(element: Keyed, groups: int) -> Iterator[Keyed]:
     partition, packet = element
     names = ("per_example", "units", "system", "sample", "filled", "absent")
     arrays = {name: packet.arrays[name] for name in (*names, "references", "hypotheses")}
-    for group in range(min(groups, blocks)):
-        numbers = list(range(group, blocks, groups))
-        yield partition, Packet(TASK, {"blocks": numbers}, arrays, packet.tables)
+    for group in range(groups):
+        yield partition, Packet(TASK, {"group": group, "groups": groups}, arrays, packet.tables)
 
 
 class _Resample(beam.DoFn):  # type: ignore[misc]
@@ -181,23 +193,31 @@ class _Resample(beam.DoFn):  # type: ignore[misc]
         self._measures = measures
 
     def setup(self) -> None:
-        self._blocks = self._measures.blocks()
+        self._layout = self._measures.layout()
         # Many small products: with more threads BLAS spends its time waiting.
         self._limits = threadpool_limits(1)
 
-    def process(self, element: Keyed) -> Iterator[tuple[SliceKey, Packet]]:
-        _, packet = element
+    def process(self, element: Keyed, systems: Sequence[str]) -> Iterator[tuple[SliceKey, Packet]]:
+        packet = element[1]
         examples = statistics_examples(packet)
-        per_example = packet.arrays["per_example"]
-        for block in packet.meta["blocks"]:
-            for of_slice in evaluation.slice_sums(
-                examples, per_example, self._measures.seed, self._blocks[block]
-            ):
+        blocks = self._measures.blocks(systems)
+        pairs = self._measures.pairs(systems)
+        statistics = compared.with_common(packet.arrays["per_example"], pairs, len(systems))
+        rows = len(examples.system)
+        for number in range(packet.meta["group"], len(blocks), packet.meta["groups"]):
+            sums = evaluation.slice_sums(examples, statistics, self._measures.seed, blocks[number])
+            arrays = [{"sums": of_slice.sums} for of_slice in sums]
+            if blocks[number].kind == PLAIN and pairs:
+                outcomes = compared.outcomes(self._layout, statistics, pairs)
+                counted = evaluation.slice_sums(examples, outcomes, 0, blocks[number])
+                arrays = [{**a, "outcomes": c.sums[0]} for a, c in zip(arrays, counted)]
+            for of_slice, of_arrays in zip(sums, arrays):
                 yield (
-                    (slice_key(of_slice.name, of_slice.value), block),
-                    sums_packet(of_slice.name, of_slice.value, of_slice.sums),
+                    (slice_key(of_slice.name, of_slice.value), number),
+                    sums_packet(of_slice.name, of_slice.value, of_arrays),
                 )
-        progress.tick(progress.RESAMPLE, len(examples.system) * len(packet.meta["blocks"]))
+            before, after = (n * progress.PASSES // len(blocks) for n in (number, number + 1))
+            progress.tick(progress.RESAMPLE, rows * (after - before))
 
 
 def slice_key(name: str, value: str) -> int:
@@ -206,9 +226,9 @@ def slice_key(name: str, value: str) -> int:
     return int(hashing.combine([hashes[:1], hashes[1:]])[0] >> np.uint64(1))
 
 
-def sums_packet(name: str, value: str, sums: np.ndarray) -> Packet:
-    """Sums [replicates, systems, k] of a slice."""
-    return Packet(SUMS, {"slice": [name, value]}, {"sums": sums})
+def sums_packet(name: str, value: str, arrays: Mapping[str, np.ndarray]) -> Packet:
+    """Sums of a slice: of statistics [draws, places, k], and of the pairs' outcomes."""
+    return Packet(SUMS, {"slice": [name, value]}, dict(arrays))
 
 
 @beam.typehints.with_input_types(Packet)
@@ -232,8 +252,8 @@ class SumFn(beam.CombineFn):  # type: ignore[misc]
                 continue
             if total.meta != packet.meta:
                 raise ValueError(f"two slices share one key: {total.meta} and {packet.meta}")
-            sums = total.arrays["sums"] + packet.arrays["sums"]
-            total = Packet(SUMS, total.meta, {"sums": sums})
+            added = {name: total.arrays[name] + a for name, a in packet.arrays.items()}
+            total = Packet(SUMS, total.meta, added)
         return Packet(SUMS) if total is None else total
 
     def extract_output(self, accumulator: Packet) -> Packet:
@@ -279,6 +299,27 @@ def _count_units(element: tuple[SliceKey, Iterable[Packet]]) -> Keyed:
 
 
 @dataclass
+class ScoreSlices(beam.PTransform):  # type: ignore[misc]
+    """(partition, statistics) -> (0, ``SCORES`` of every slice): all sums, and what follows."""
+
+    measures: Measures
+    systems: beam.pvalue.AsSingleton
+    groups: int
+    partitions: int
+
+    def expand(self, statistics: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
+        parts = [
+            statistics
+            | "Sums" >> SumBySlice(self.measures, self.groups, self.systems)
+            | "Blocks" >> beam.Map(_with_block).with_output_types(Keyed)
+        ]
+        if not self.measures.own_units:
+            parts.append(statistics | "Units" >> CountUnits(self.partitions))
+        finish = FinishSlices(self.measures, self.systems)
+        return parts | "Parts" >> beam.Flatten() | "Finish" >> finish
+
+
+@dataclass
 class FinishSlices(beam.PTransform):  # type: ignore[misc]
     """(slice, sums of all blocks and numbers of units) -> (0, ``SCORES``)."""
 
@@ -304,12 +345,20 @@ class _Finish(beam.DoFn):  # type: ignore[misc]
         self, element: tuple[int, Iterable[Packet]], systems: Sequence[str]
     ) -> Iterator[Keyed]:
         packets = list(element[1])
-        blocks = sorted(of_kind(packets, SUMS), key=lambda packet: packet.meta["block"])
+        of_block = {packet.meta["block"]: packet.arrays for packet in of_kind(packets, SUMS)}
         units = [packet.meta["units"] for packet in of_kind(packets, UNITS)]
-        name, value = blocks[0].meta["slice"]
-        sums = blocks[0].arrays["sums"][0]
-        drawn = [packet.arrays["sums"] for packet in blocks[1:]]
-        replicates = np.concatenate([np.zeros((0, *sums.shape), np.int64), *drawn])
+        (name, value), *_ = (packet.meta["slice"] for packet in of_kind(packets, SUMS))
+        plain = of_block[0]["sums"][0]
+        blocks = list(enumerate(self._measures.blocks(systems)))
+        bootstrap, swaps = (
+            np.concatenate(
+                [
+                    np.zeros((0, *plain.shape), np.int64),
+                    *(of_block[i]["sums"] for i, block in blocks if block.kind == kind),
+                ]
+            )
+            for kind in (BOOTSTRAP, SWAP)
+        )
         yield (
             0,
             finished(
@@ -317,11 +366,13 @@ class _Finish(beam.DoFn):  # type: ignore[misc]
                 self._layout,
                 systems,
                 (name, value),
-                sums,
-                replicates,
+                compared.Draws(plain, bootstrap, swaps, of_block[0].get("outcomes", _NONE)),
                 None if self._measures.own_units else sum(units),
             ),
         )
+
+
+_NONE = np.zeros((0, 0), np.int64)
 
 
 def finished(
@@ -329,25 +380,41 @@ def finished(
     layout: StatisticsLayout,
     systems: Sequence[str],
     of_slice: tuple[str, str],
-    sums: np.ndarray,
-    replicates: np.ndarray,
+    sums: compared.Draws,
     units: int | None,
 ) -> Packet:
-    """The scores of one slice as a packet: rows of scores, and the values of all replicates."""
+    """The scores of one slice as a packet: rows of scores and of differences, and the values of
+    all replicates."""
+    count = measures.replicates
     done = evaluation.finish(
         layout,
         systems,
         *of_slice,
-        sums,
-        replicates[: measures.replicates],
+        sums.plain[: len(systems)],
+        sums.bootstrap[:count, : len(systems)],
         units,
         measures.confidence,
     )
-    rows = [asdict(score) for score in done.scores]
-    return Packet(SCORES, {"slice": list(of_slice), "rows": rows}, {"replicates": done.replicates})
+    differences = compared.compare(
+        layout,
+        measures.comparisons,
+        systems,
+        of_slice,
+        sums,
+        count,
+        measures.draws(systems),
+        units,
+        measures.confidence,
+    )
+    meta = {
+        "slice": list(of_slice),
+        "rows": [asdict(score) for score in done.scores],
+        "differences": [asdict(difference) for difference in differences],
+    }
+    return Packet(SCORES, meta, {"replicates": done.replicates})
 
 
-def with_block(element: tuple[SliceKey, Packet]) -> Keyed:
+def _with_block(element: tuple[SliceKey, Packet]) -> Keyed:
     """((slice, block), sums) -> (slice, sums that know their block)."""
     (key, block), packet = element
     return key, Packet(SUMS, {**packet.meta, "block": block}, packet.arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -84,6 +85,19 @@ def systems_of(element: Keyed) -> list[str]:
         return []
     names: list[str] = packet.tables[ROWS].column("system").unique().to_pylist()
     return names
+
+
+def with_baseline(systems: list[str], baseline: str) -> list[str]:
+    """The systems, if the baseline is one of them. Raises InputError."""
+    if baseline not in systems:
+        close = difflib.get_close_matches(baseline, systems, 1)
+        raise InputError(
+            f"--baseline {baseline}: no system of the hypotheses is called so"
+            + (f"; did you mean {close[0]!r}?" if close else ".")
+            + f"\nThey have {', '.join(map(repr, systems[:10]))}"
+            + (" ..." if len(systems) > 10 else ".")
+        )
+    return systems
 
 
 @dataclass

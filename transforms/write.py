@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apache_beam as beam
@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas import tables
-from scoring import evaluation, hashing
+from scoring import comparisons, evaluation, hashing
 from scoring.evaluation import OVERALL, StatisticsLayout
 from transforms import accounts, files, folder, progress, scores
-from transforms.folder import MANIFEST, scores_csv
+from transforms.folder import MANIFEST
 from transforms.frequencies import TABLE, SavedTable
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.scores import Measures, statistics_examples
@@ -131,6 +131,7 @@ def _write_account(element: tuple[int, Iterable[Packet]], output: str, of: int) 
 class Run:
     """What the last writer must know of the run.
 
+    compared: what a signature of a difference has beside that of the score.
     signatures: metric -> signature, with ``own_table`` where the fingerprint of the run's document
     frequencies belongs. manifest: what goes into the manifest as it is. frozen: the tables of
     document frequencies that were used, saved: those to complete, by track.
@@ -139,6 +140,7 @@ class Run:
     output: str
     run_id: str | None
     signatures: tuple[tuple[str, str], ...]
+    compared: str
     confidence: float
     replicates: int
     slices: tuple[str, ...]
@@ -207,10 +209,9 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
             written.append(files.write_parquet(path, tables.REJECTED.empty_table()))
         path = files.join(run.output, folder.REPLICATES)
         written.append(files.write_parquet(path, _replicates(done)))
-        path = files.join(run.output, folder.SCORES)
-        written.append(files.write_parquet(path, table))
-        path, data = files.join(run.output, folder.SCORES_CSV), scores_csv(table)
-        written.append({"path": path, "rows": len(table), "bytes": files.write_bytes(path, data)})
+        written += _write_both(run.output, (folder.SCORES, folder.SCORES_CSV), table)
+        if self._measures.comparisons:
+            written += self._comparisons(run_id, signatures, systems, done)
         for track, saved in run.saved:
             written.append(_complete(saved, [part[track] for part in table_parts]))
         manifest = {
@@ -231,6 +232,41 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         files.write_bytes(files.join(run.output, MANIFEST), data)
         yield 0, Packet(MANIFEST, {"run_id": run_id})
 
+    def _comparisons(
+        self,
+        run_id: str,
+        signatures: dict[str, str],
+        systems: Sequence[str],
+        done: Sequence[Packet],
+    ) -> list[dict[str, Any]]:
+        """Write the differences and the ranking."""
+        run, measures = self._run, self._measures
+        alpha = measures.comparisons.alpha
+        compared = comparisons.adjusted(
+            [row for packet in done for row in packet.meta["differences"]], measures.family, alpha
+        )
+        more = {
+            "run_id": run_id,
+            "ci_level": run.confidence if run.replicates else None,
+        }
+        table = pa.Table.from_pylist(
+            [
+                {**row, **more, "signature": f"{signatures[row['metric']]}|{run.compared}"}
+                for row in compared
+            ],
+            schema=tables.COMPARISONS,
+        )
+        names = (folder.COMPARISONS, folder.COMPARISONS_CSV)
+        written = _write_both(run.output, names, table)
+        if measures.comparisons.every_pair:
+            scored = [row for packet in done for row in packet.meta["rows"]]
+            ranked = comparisons.ranks(scored, compared, systems, alpha)
+            table = pa.Table.from_pylist(
+                [{**row, "run_id": run_id} for row in ranked], schema=tables.RANKING
+            )
+            written += _write_both(run.output, (folder.RANKING, folder.RANKING_CSV), table)
+        return written
+
     def _by_slice(self, done: list[Packet], systems: Sequence[str]) -> list[Packet]:
         if not any(tuple(p.meta["slice"]) == OVERALL for p in done):
             # Nothing was scored at all: the rows are there all the same, null with the reason.
@@ -238,12 +274,24 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
             shape = (len(systems), len(layout.names))
             sums, none = np.zeros(shape, np.int64), np.zeros((0, *shape), np.int64)
             units = None if self._measures.own_units else 0
+            empty = comparisons.Draws(sums, none, none, np.zeros((0, 0), np.int64))
+            measures = replace(self._measures, comparisons=comparisons.NO_COMPARISONS)
             done = [
                 *done,
-                scores.finished(self._measures, layout, systems, OVERALL, sums, none, units),
+                scores.finished(measures, layout, systems, OVERALL, empty, units),
             ]
         order = {name: i for i, name in enumerate((OVERALL[0], *self._run.slices))}
         return sorted(done, key=lambda p: (order[p.meta["slice"][0]], p.meta["slice"][1]))
+
+
+def _write_both(output: str, names: tuple[str, str], table: pa.Table) -> list[dict[str, Any]]:
+    """Write a table as Parquet and as CSV."""
+    path = files.join(output, names[1])
+    size = files.write_bytes(path, folder.table_csv(table))
+    return [
+        files.write_parquet(files.join(output, names[0]), table),
+        {"path": path, "rows": len(table), "bytes": size},
+    ]
 
 
 def check_balance(counts: dict[str, int]) -> None:

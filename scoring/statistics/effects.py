@@ -10,8 +10,8 @@ from scoring.statistics.paired import ROUNDING
 Floats = npt.NDArray[np.float64]
 
 
-def wins_losses_ties(a: Floats, b: Floats) -> tuple[int, int, int]:
-    """On how many examples a is better, b is better, neither is; together all n.
+def outcomes(a: Floats, b: Floats) -> npt.NDArray[np.bool_]:
+    """Of every example whether a is better, b is better, neither is: [n, 3], one of them true.
 
     a, b: [n] scores by example. Scores that differ by no more than rounding are a tie. So are two
     of which one or both are undefined (NaN): what cannot be compared is nobody's win.
@@ -20,6 +20,5 @@ def wins_losses_ties(a: Floats, b: Floats) -> tuple[int, int, int]:
     if a.shape != b.shape:
         raise ValueError(f"scores of {a.shape} and {b.shape} examples cannot be compared")
     difference = a - b
-    wins = int(np.count_nonzero(difference > ROUNDING))
-    losses = int(np.count_nonzero(difference < -ROUNDING))
-    return wins, losses, len(a) - wins - losses
+    wins, losses = difference > ROUNDING, difference < -ROUNDING
+    return np.stack([wins, losses, ~(wins | losses)], axis=1)

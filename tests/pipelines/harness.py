@@ -219,6 +219,21 @@ def run(inputs: Inputs | Sequence[str], output: Path, *flags: object) -> Ran:
     return Ran(code, stdout.getvalue(), stderr.getvalue(), Output(output))
 
 
+def command_run(*arguments: str) -> tuple[int, str, str]:
+    """Any command in this process: exit code, stdout, stderr."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        code = command.main(list(arguments))
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def command_output(*arguments: str) -> str:
+    """What a command prints that ends with 0."""
+    code, stdout, stderr = command_run(*arguments)
+    assert code == 0, stderr
+    return stdout
+
+
 def run_process(
     inputs: Inputs | Sequence[str],
     output: Path,

@@ -41,6 +41,13 @@ bootstrap = 7
 confidence = 0.9
 seed = 3
 resample_by = "doc"
+baseline = "s"
+pairs = "all"
+tests = ["randomisation"]
+trials = 500
+alpha = 0.1
+family = ["metric", "slice"]
+difference = 0.02
 run_id = "r"
 partitions = 2
 replicate_groups = 3
@@ -68,7 +75,9 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --skip_bad_files --metrics bleu bleu[t] --tokenizer char --tracks t=zh
     --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
     --smoothing_value 0.5 --slices x --document_frequencies d --bootstrap 7 --confidence 0.9
-    --seed 3 --resample_by doc --run_id r --partitions 2 --replicate_groups 3 --plan
+    --seed 3 --resample_by doc --run_id r --baseline s --pairs all
+    --tests randomisation --trials 500 --alpha 0.1 --family metric slice --difference 0.02
+    --partitions 2 --replicate_groups 3 --plan
     --direct_num_workers=2 --print json --scale 100 --quiet --log_json
     """
     given = ["" if flag == "EMPTY" else flag for flag in flags.split()]

@@ -74,12 +74,12 @@ def test_no_element_is_too_large_and_guesses_hold_within_twice(
     guessed = evaluation.shuffles(planned(made, tmp_path / "out", *flags))
     with elements.watched(monkeypatch) as sizes:
         harness.run(made, tmp_path / "out", *flags).fine()
-    assert {"Join/ByPartition", "Segments/ByPartition", "Finish/BySlice"} < set(sizes)
+    assert {"Join/ByPartition", "Segments/ByPartition", "Slices/Finish/BySlice"} < set(sizes)
     for name, found in sizes.items():
         assert max(found) < ELEMENT_BYTES, name
         if sum(found) > 1_000_000:
             # Of slices only the most is known before.
-            most = 52 if name in ("Sums/Sum", "Finish/BySlice") else 2
+            most = 52 if name in ("Slices/Sums/Sum", "Slices/Finish/BySlice") else 2
             assert guessed[name].bytes / most < sum(found) < 2 * guessed[name].bytes, name
             assert guessed[name].largest / 2 < max(found) < 2 * guessed[name].largest, name
 
@@ -88,4 +88,4 @@ def test_the_statistics_are_written_where_they_are_made(tmp_path: Path) -> None:
     # They are the largest elements; in a stage of its own the writer would be sent them.
     stages = plan.stages(planned(harness.CHAT_INPUTS, tmp_path / "out"))
     (stage,) = [stage for stage in stages if "Segments/Statistics" in stage.steps]
-    assert {"Sums/Tasks", "WriteSegments/File", "Sums/Resample"} < set(stage.steps)
+    assert {"Slices/Sums/Tasks", "WriteSegments/File", "Slices/Sums/Resample"} < set(stage.steps)

@@ -217,7 +217,7 @@ def test_all_rows_are_told_of_whatever_the_workers(
         more = ("--bootstrap", 300, "--partitions", 3, "--replicate_groups", 2, *flags)
         ran = harness.run(harness.CHAT_INPUTS, tmp_path / flags[0][24:], *more).fine()
         monkeypatch.delenv(ticks.VARIABLE)
-        tally = progress.Tally(rows=None, buckets=1, passes=3, start=0.0)
+        tally = progress.Tally(rows=None, buckets=1, passes=ticks.PASSES, start=0.0)
         for stage, rows, onward in ticks.records(path.read_bytes()):
             tally.add(stage, rows, onward, 1.0)
         read = sum(entry["rows"] for entry in ran.manifest["inputs"])

@@ -20,6 +20,7 @@ from scoring.evaluation import (
 from scoring.joining import Examples, join
 from scoring.metrics.base import SEGMENTS
 from scoring.statistics import resampling
+from scoring.statistics.draws import BOOTSTRAP, PLAIN, SWAP, Block
 
 SYSTEMS = ["beam", "greedy"]
 DOMAINS = ["food", "pets", "food", None, "pets", "food"]
@@ -97,10 +98,18 @@ def test_per_example_adds_up_samples_and_fills_in_the_counts(missing: str) -> No
     assert counted[:, 0].tolist() == ([1] * 6 if missing == "empty" else [1, 0, 1, 1, 0, 1])
 
 
-@pytest.mark.parametrize("replicates", [None, range(8), range(4, 12)])
-def test_the_sums_of_a_slice_are_those_of_its_examples_alone(replicates: range | None) -> None:
+@pytest.mark.parametrize(
+    "block",
+    [
+        Block(PLAIN),
+        Block(BOOTSTRAP, range(8)),
+        Block(BOOTSTRAP, range(4, 12)),
+        Block(SWAP, range(64, 192)),
+    ],
+)
+def test_the_sums_of_a_slice_are_those_of_its_examples_alone(block: Block) -> None:
     examples = joined()
-    found = slice_sums(examples, statistics_of(examples), 3, replicates)
+    found = slice_sums(examples, statistics_of(examples), 3, block)
     assert (found[0].name, found[0].value) == OVERALL
     by_slice = {(s.name, s.value): s.sums.tolist() for s in found}
     members = {OVERALL: list(range(6))}
@@ -111,7 +120,7 @@ def test_the_sums_of_a_slice_are_those_of_its_examples_alone(replicates: range |
     assert len(found) == len(members)
     for key, rows in members.items():
         part = joined(rows=rows)
-        alone = slice_sums(part, statistics_of(part), 3, replicates)[0]
+        alone = slice_sums(part, statistics_of(part), 3, block)[0]
         assert by_slice[key] == alone.sums.tolist()
 
 
@@ -121,7 +130,7 @@ def test_replicate_sums_are_weighted_by_unit() -> None:
     weights = resampling.weights(examples.units, resampling.stream(9, range(4)))
     assert np.array_equal(weights[0], weights[1])  # of one document
     expected = np.einsum("nb,nsk->bsk", weights.astype(np.int64), statistics)
-    found = slice_sums(examples, statistics, 9, range(4))[0]
+    found = slice_sums(examples, statistics, 9, Block(BOOTSTRAP, range(4)))[0]
     assert found.sums.tolist() == expected.tolist()
 
 
@@ -137,7 +146,7 @@ def test_no_examples_have_no_slices() -> None:
         examples.filled[:0],
         examples.absent[:0],
     )
-    assert slice_sums(nothing, np.zeros((0, 2, 2), np.int64), 1, range(4)) == []
+    assert slice_sums(nothing, np.zeros((0, 2, 2), np.int64), 1, Block(BOOTSTRAP, range(4))) == []
 
 
 def test_distinct_units_are_counted_in_every_slice() -> None:

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from schemas import tables
 from transforms import accounts
+from transforms.folder import table_csv
 from transforms.importers.base import Columns
 from transforms.read import cut
 from transforms.sources import InputFile, Inputs
-from transforms.write import check_balance, scores_csv
+from transforms.write import check_balance
 
 IDS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=30)
 
@@ -126,7 +127,7 @@ def test_cells_of_the_csv_that_a_spreadsheet_would_run_are_guarded(start: str) -
     table = pa.Table.from_pylist(
         [score_row(system=text, slice_value=f'{start}cmd|"x"!A1', note=f"a{text}")], tables.SCORES
     )
-    line = scores_csv(table).decode().split("\n", 1)[1]
+    line = table_csv(table).decode().split("\n", 1)[1]
     assert f"'{text}" in line
     assert f"'{start}cmd" in line
     assert f"'a{start}" not in line
@@ -134,7 +135,7 @@ def test_cells_of_the_csv_that_a_spreadsheet_would_run_are_guarded(start: str) -
 
 def test_numbers_of_the_csv_are_full_and_never_guarded() -> None:
     row = score_row(system="s", value=-0.1 - 0.2, ci_low=1e-300, ci_high=None, units=-3)
-    text = scores_csv(pa.Table.from_pylist([row], tables.SCORES)).decode("utf-8")
+    text = table_csv(pa.Table.from_pylist([row], tables.SCORES)).decode("utf-8")
     header, line, end = text.split("\n")
     assert end == ""
     cells = dict(zip(header.split(","), line.split(",")))
