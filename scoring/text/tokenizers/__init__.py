@@ -19,6 +19,13 @@ BUILT_IN = {
     "13a": "scoring.text.tokenizers.mteval_13a:Mteval13aTokenizer",
     "intl": "scoring.text.tokenizers.international:InternationalTokenizer",
     "none": "scoring.text.tokenizers.blanks:BlankTokenizer",
+    # These need an extra of setup.py.
+    "lindera": "scoring.text.tokenizers.lindera:LinderaTokenizer",
+    "wapic": "scoring.text.tokenizers.wapic:WapicTokenizer",
+    "lac": "scoring.text.tokenizers.lac:LacTokenizer",
+    # These need one and a model.
+    "ltp": "scoring.text.tokenizers.ltp:LtpTokenizer",
+    "hanlp": "scoring.text.tokenizers.hanlp:HanlpTokenizer",
 }
 
 

@@ -16,6 +16,8 @@ from scoring.text.tokenizers import BUILT_IN, make_tokenizer
 NAMES = ("none", "char", "zh", "13a", "intl")
 
 # Each has its own way through one of the tokenizers.
+OURS = [name for name in BUILT_IN if name not in ("lindera", "wapic", "lac", "ltp", "hanlp")]
+
 PIECES = (
     [*"aB07.,-—…“”‘’()<>&;'\"!?/\\_^~|{}[]@#$%*+:=`", " ", "\t", "\n", "\r", "\r\n", "\x00"]
     + ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0", "\u2028", "\u2029"]
@@ -117,14 +119,14 @@ def test_tokens_do_not_depend_on_what_else_is_in_the_call(
     assert part.to_lists() == together[start:]
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", OURS)
 def test_no_texts_and_empty_texts_have_no_tokens(name: str) -> None:
     assert ours(name, []) == []
     assert ours(name, [""]) == [[]]
     assert ours(name, ["", " ", "\n", "\u3000"]) == [[], [], [], []]
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", OURS)
 def test_every_tokenizer_is_made_by_its_name(name: str) -> None:
     tokenizer = make_tokenizer(name)
     assert tokenizer.name == name
