@@ -105,10 +105,10 @@ MUTANTS = (
         NUMBERS,
     ),
     Mutant(
-        "any number beside a unit is written in digits",
+        "2 is always 两",
         "scoring/text/steps/number_forms.py",
-        "if not number.arabic or (unit == ",
-        "if (unit == ",
+        "if value == 2 and not self._two.fullmatch(unit):",
+        "if value == 2:",
         NUMBERS,
     ),
     Mutant(
