@@ -183,7 +183,7 @@ def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) 
 
     planned = evaluation.plan(call.config)
     where = evaluation.effective(planned, call.beam)
-    for warning in where.warnings:
+    for warning in (*where.warnings, *planned.warnings):
         session.say(warning, "warning")
     if call.plan:
         sys.stdout.write(plan.described(planned, where))

@@ -16,7 +16,7 @@ import pyarrow as pa
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 import runners.direct
-from pipelines import measured, progress
+from pipelines import measured, progress, recipes
 from pipelines import output as folders
 from runners import choice
 from runners.base import Job
@@ -50,6 +50,7 @@ class Plan:
     text: tokens.Text
     measures: scores.Measures
     signatures: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
     saved: Mapping[str, frequencies.SavedTable]
     save_to: Mapping[str, frequencies.SavedTable]
 
@@ -61,11 +62,16 @@ def plan(config: Evaluation) -> Plan:
     """
     measures = measured.measures(config)
     text = measured.text(config, measures)
-    recipes = {name: recipe.signature() for name, recipe in text.recipes().items()}
-    saved = measured.saved_tables(config, measures, recipes)
-    save_to = measured.tables_to_save(config, measures, recipes)
-    signatures = measured.signatures(config, measures, recipes, saved)
-    return Plan(config, sources.inspect(config), text, measures, signatures, saved, save_to)
+    made = text.recipes()
+    cut_by = {name: recipe.signature() for name, recipe in made.items()}
+    saved = measured.saved_tables(config, measures, cut_by)
+    save_to = measured.tables_to_save(config, measures, cut_by)
+    signatures = measured.signatures(config, measures, cut_by, saved)
+    parts = recipes.of_tracks(config)
+    warnings = recipes.warnings([(parts[name], recipe) for name, recipe in made.items()])
+    return Plan(
+        config, sources.inspect(config), text, measures, signatures, warnings, saved, save_to
+    )
 
 
 def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
@@ -171,8 +177,13 @@ def _bad_files(inputs: Inputs) -> list[Keyed]:
 
 def manifest(plan: Plan) -> dict[str, Any]:
     """What the manifest says of the run before it ran."""
+    parts = recipes.of_tracks(plan.config)
     return {
         "configuration": asdict(plan.config),
+        "tracks": {
+            name: {**asdict(parts[name]), "recipe": recipe.signature()}
+            for name, recipe in plan.text.recipes().items()
+        },
         "inputs": [
             {"table": f.table, "path": f.path, "rows": f.rows, "bytes": f.bytes}
             for f in plan.inputs.files

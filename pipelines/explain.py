@@ -731,10 +731,12 @@ def _configuration(run: str, manifest: dict[str, Any]) -> Any:
         given = dict(manifest["configuration"])
         bootstrap = Bootstrap(**given.pop("bootstrap"))
         given["tracks"] = [
-            Track(**{k: _tuples(v) for k, v in track.items()}) for track in given.get("tracks", [])
+            Track(**{k: _tuples(v) for k, v in _with_files(manifest, track).items()})
+            for track in given.get("tracks", [])
         ]
         comparison = {k: _tuples(v) for k, v in given.pop("comparison").items()}
         given["comparison"] = Comparison(**comparison)
+        given = _with_files(manifest, given)
         known = {field.name for field in fields(Evaluation)}
         strange = sorted(set(given) - known)
         if strange:
@@ -752,6 +754,22 @@ def _configuration(run: str, manifest: dict[str, Any]) -> Any:
             f"The run was made by liangchi {manifest.get('versions', {}).get('liangchi', '?')}; "
             "explain it by that version, or run it again."
         ) from error
+
+
+def _with_files(manifest: dict[str, Any], recipe: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a recipe with the files that they name as they are found from anywhere."""
+    made = dict(recipe)
+    if made.get("user_dictionaries"):
+        made["user_dictionaries"] = [_at(manifest, path) for path in made["user_dictionaries"]]
+    for key in ("steps", "after"):
+        if made.get(key):
+            made[key] = [
+                _FILE_OF_SPEC.sub(lambda found: _at(manifest, found[0]), spec) for spec in made[key]
+            ]
+    return made
+
+
+_FILE_OF_SPEC = re.compile(r"(?<=[:,]file=).+?(?=,[a-z_]+=|$)", re.DOTALL)
 
 
 def _tuples(value: Any) -> Any:

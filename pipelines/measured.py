@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
+from pipelines import recipes
 from schemas import expressions
-from schemas.configuration import Comparison, Evaluation, Track
+from schemas.configuration import Comparison, Evaluation
 from schemas.errors import ConfigurationError, OutputError
 from scoring import hashing
 from scoring.comparisons import Comparisons
 from scoring.metrics.tracks import MAIN, join_signature, signature
-from scoring.text.tokenizers import make_tokenizer
 from transforms import files, scores, tokens, write
 from transforms.frequencies import TABLE_FILE, SavedTable
 from transforms.scores import Measures, MetricSpec
@@ -97,23 +97,16 @@ def text(config: Evaluation, measures: Measures) -> tokens.Text:
     except ValueError as error:
         names = [*config.metrics, *(name for name, _ in config.combinations)]
         raise ConfigurationError("metrics", names, str(error)) from error
-    main = Track(MAIN, config.tokenizer)
-    made = []
-    for track in (main, *config.tracks):
-        if track.name not in counted:
-            continue
-        tokenizer = config.tokenizer if track.tokenizer is None else track.tokenizer
-        try:
-            make_tokenizer(tokenizer)
-        except ValueError as error:
-            key = "tokenizer" if track is main else f"tracks.{track.name}.tokenizer"
-            raise ConfigurationError(key, tokenizer, str(error)) from error
-        made.append((track.name, tokenizer))
-    return tokens.Text(tuple(made), config.missing, config.slices, config.bootstrap.resample_by)
+    made = tuple(
+        (name, recipes.made(parts, "" if name == MAIN else f"tracks.{name}."))
+        for name, parts in recipes.of_tracks(config).items()
+        if name in counted
+    )
+    return tokens.Text(made, config.missing, config.slices, config.bootstrap.resample_by)
 
 
 def saved_tables(
-    config: Evaluation, measures: Measures, recipes: Mapping[str, str]
+    config: Evaluation, measures: Measures, cut_by: Mapping[str, str]
 ) -> dict[str, SavedTable]:
     """The saved tables to use. Raises ConfigurationError, InputError."""
     folder = config.document_frequencies
@@ -121,7 +114,7 @@ def saved_tables(
         return {}
     orders = _document_orders("document_frequencies", folder, measures)
     return {
-        track: SavedTable.load(table_folder(folder, track, len(orders)), order, recipes[track])
+        track: SavedTable.load(table_folder(folder, track, len(orders)), order, cut_by[track])
         for track, order in orders.items()
     }
 
@@ -136,7 +129,7 @@ def table_folder(folder: str, track: str, tracks: int) -> str:
 
 
 def tables_to_save(
-    config: Evaluation, measures: Measures, recipes: Mapping[str, str]
+    config: Evaluation, measures: Measures, cut_by: Mapping[str, str]
 ) -> dict[str, SavedTable]:
     """The tables to save, empty as yet. Raises ConfigurationError, OutputError."""
     folder = config.save_document_frequencies
@@ -151,7 +144,7 @@ def tables_to_save(
         )
     return {
         track: SavedTable(
-            path if len(orders) == 1 else files.join(path, track), order, 0, recipes[track], "", ()
+            path if len(orders) == 1 else files.join(path, track), order, 0, cut_by[track], "", ()
         )
         for track, order in orders.items()
     }
@@ -166,12 +159,12 @@ def _document_orders(key: str, folder: str, measures: Measures) -> Mapping[str, 
 
 
 def signatures(
-    config: Evaluation, measures: Measures, recipes: Mapping[str, str], saved: Tables
+    config: Evaluation, measures: Measures, cut_by: Mapping[str, str], saved: Tables
 ) -> tuple[tuple[str, str], ...]:
     """(metric, everything that moves its score), in the order of the metrics."""
     frequencies = {
         track: saved[track].fingerprint if track in saved else write.own_table(track)
-        for track in recipes
+        for track in cut_by
     }
     run = [("missing", "skip" if config.missing == "skip" else "empty")]
     if config.bootstrap.replicates:
@@ -184,7 +177,7 @@ def signatures(
         run.append(("ci", interval))
     run.append(("liangchi", installed("liangchi")))
     return tuple(
-        (metric.name, join_signature([*signature(metric, recipes, frequencies), *run]))
+        (metric.name, join_signature([*signature(metric, cut_by, frequencies), *run]))
         for metric in measures.layout().metrics
     )
 

@@ -135,12 +135,48 @@ SETTINGS = (
         help="bleu, cider_d, cider; on a track: bleu[char]",
     ),
     Setting(
+        "preset",
+        MEASURE,
+        str,
+        "raw",
+        "NAME",
+        help="how texts are cut: raw, chat-zh, sacrebleu or sacrebleu-fixed; the next three replace "
+        "parts of it",
+    ),
+    Setting(
         "tokenizer",
         MEASURE,
         str,
-        "jieba",
-        "NAME",
-        help="jieba, char, grapheme, zh, zh-fixed, 13a, intl, none",
+        None,
+        "SPEC",
+        help="jieba, char, grapheme, zh, zh-fixed, 13a, intl, none (default: the preset's)",
+    ),
+    Setting(
+        "steps",
+        MEASURE,
+        str,
+        None,
+        "SPEC",
+        several=True,
+        help="before a text is cut, such as nfkc lowercase (default: the preset's)",
+    ),
+    Setting(
+        "after",
+        MEASURE,
+        str,
+        None,
+        "SPEC",
+        several=True,
+        help="on its tokens, such as stopwords:file=words.txt (default: the preset's)",
+    ),
+    Setting(
+        "user_dictionaries",
+        MEASURE,
+        str,
+        (),
+        "FILE",
+        several=True,
+        help="words for the tokenizer, lines such as: 微信支付 100 n",
     ),
     Setting(
         "tracks",
@@ -370,7 +406,7 @@ def _from_flag(setting: Setting) -> Callable[[str], Any]:
         if not (name and equals and stands_for):
             such = _SUCH[setting.key]
             raise argparse.ArgumentTypeError(f"{text!r}: expected {setting.shown}, such as {such}")
-        return (name, stands_for) if setting.kind is dict else Track(name, stands_for)
+        return (name, stands_for) if setting.kind is dict else Track(name, tokenizer=stands_for)
 
     return pair
 
@@ -408,7 +444,7 @@ def _taken(setting: Setting, value: Any) -> Any:
         taken = _one(setting.kind, value)
         return None if setting.choices and taken not in setting.choices else taken
     if not isinstance(value, list) or not value:
-        may_be_empty = setting.default == () and not setting.needed
+        may_be_empty = setting.default in ((), None) and not setting.needed
         return () if value == [] and may_be_empty else None
     each = tuple(_one(setting.kind, one) for one in value)
     return None if None in each else each
@@ -478,7 +514,7 @@ def example(setting: Setting) -> str:
     texts = {
         "hypotheses": '["runs/*.parquet"]', "references": '["references/"]', "output": '"out"',
         "metrics": '["bleu"]', "columns": '{example_id = "qid"}',
-        "tracks": '{char = {tokenizer = "char"}}',
+        "steps": '["nfkc", "lowercase"]', "tracks": '{char = {tokenizer = "char"}}',
         "combinations": '{bleu_dual = "0.3 * bleu[char] + 0.7 * bleu"}',
         "beam": '["--direct_num_workers=2"]',
     }  # fmt: skip
@@ -501,7 +537,7 @@ def toml(values: Mapping[str, Any]) -> str:
             lines += ["", f"# ---- {group} ----"]
         value = values.get(setting.key)
         lines += ["", f"# {setting.help}"]
-        if value is None or value == ():
+        if value is None or (value == () and setting.default == ()):
             need = "needed" if setting.needed else "not set"
             lines.append(f"# {setting.key} = {example(setting)}  # {need}")
         elif setting.kind is dict:

@@ -42,10 +42,18 @@ class Bootstrap:
 
 @dataclass(frozen=True)
 class Track:
-    """One more way to cut texts. None: as the main one, which the settings of the run make."""
+    """One more way to cut texts, beside the main one, which the settings of the run make.
+
+    None: as the main one, or as the preset if there is one. What is made for the words of one
+    tokenizer, after and user_dictionaries, a track that names its tokenizer does not take over.
+    """
 
     name: str
+    preset: str | None = None
     tokenizer: str | None = None
+    steps: tuple[str, ...] | None = None
+    after: tuple[str, ...] | None = None
+    user_dictionaries: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,8 @@ class Evaluation:
     format: of all files; None: by their names. columns: (our name of a column, or table.name; the
     name it has in files). system: of hypotheses that do not name theirs. null_text: references
     that stand for none.
+    preset: a recipe by name, of which tokenizer, steps (before cutting) and after (on the tokens)
+    replace parts. user_dictionaries: files of words for the tokenizer.
     metrics: such as bleu, or bleu[char] for that of a track. tracks: ways to cut texts beside the
     main one. combinations: (name, expression), such as 0.3 * bleu[char] + 0.7 * bleu.
     systems: the systems to score; empty: all that occur. slices: columns of the references.
@@ -100,7 +110,11 @@ class Evaluation:
     references: tuple[str, ...]
     output: str
     metrics: tuple[str, ...] = ("bleu", "cider_d")
-    tokenizer: str = "jieba"
+    preset: str = "raw"
+    tokenizer: str | None = None
+    steps: tuple[str, ...] | None = None
+    after: tuple[str, ...] | None = None
+    user_dictionaries: tuple[str, ...] = ()
     weights: tuple[float, ...] = (0.25, 0.25, 0.25, 0.25)
     smoothing: str = "exp"
     smoothing_value: float | None = None

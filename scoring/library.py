@@ -31,14 +31,14 @@ from scoring.evaluation import (
     slice_sums,
 )
 from scoring.joining import join
-from scoring.metrics.base import Metric
+from scoring.metrics.base import Metric, Scorer
 from scoring.metrics.bleu import Bleu
 from scoring.metrics.cider import Cider
 from scoring.metrics.tracks import MAIN, Tracks
 from scoring.segments import SegmentTokens
 from scoring.statistics.draws import BOOTSTRAP as DRAWN
 from scoring.statistics.draws import PLAIN, SWAP, Block, blocks
-from scoring.text.recipe import TextRecipe, token_track
+from scoring.text.recipe import TextRecipe, token_tracks
 from scoring.text.tokenizers import make_tokenizer
 
 Texts = Sequence["str | Sequence[str | None] | None"]
@@ -63,8 +63,9 @@ def evaluate(
     hypotheses: Mapping[str, Texts],
     references: Sequence[Sequence[str | None]],
     *,
-    metrics: Sequence[Metric] = (Bleu(), Cider()),
+    metrics: Sequence[Scorer] = (Bleu(), Cider()),
     tokenizer: str = "jieba",
+    tracks: Mapping[str, TextRecipe] | None = None,
     bootstrap: int = 1000,
     confidence: float = 0.95,
     seed: int = 12345,
@@ -78,6 +79,8 @@ def evaluate(
 
     hypotheses: system -> one entry an example: a text, None (missing), or a list of samples.
     references: for every example its texts (None entries are dropped). At least one each.
+    tokenizer: of the main track; tracks: recipes of others, for metrics such as
+        ``OnTrack(Bleu(), "char")`` and combinations of them.
     ids: names of the examples (default: their numbers); units: what is resampled together
         (default: the examples). slices: name -> value of every example.
     missing: what a missing hypothesis (None) is: ``empty`` (the default: an empty one), ``skip``
@@ -86,6 +89,11 @@ def evaluate(
     Raises ValueError if lengths differ, an example has no reference, or an option is out of range.
     """
     n = len(references)
+    layout = StatisticsLayout(tuple(metrics))
+    recipes = {MAIN: TextRecipe(make_tokenizer(tokenizer)), **(tracks or {})}
+    if unknown := sorted({*layout.tracks} - {*recipes}):
+        raise ValueError(f"no track is called {unknown[0]!r}; there are {', '.join(recipes)}")
+    recipes = {name: recipe for name, recipe in recipes.items() if name in layout.tracks}
     _check_options(hypotheses, bootstrap, confidence, missing, slices or {})
     lengths = {f"hypotheses of {s!r}": len(texts) for s, texts in hypotheses.items()}
     lengths |= {f"slice {s!r}": len(values) for s, values in (slices or {}).items()}
@@ -132,11 +140,12 @@ def evaluate(
         "unit" if units is not None else None,
         [f"slice {s}" for s in slices or {}],
     )
-    layout = StatisticsLayout(tuple(metrics))
-    recipe = TextRecipe(make_tokenizer(tokenizer))
-    tokens = SegmentTokens(token_track(joined.texts, recipe), joined.examples.layout)
-    tracks = all_with_own_frequencies({MAIN: tokens}, layout)
-    statistics = layout.per_example(layout.segment_statistics(tracks), joined.examples)
+    tokens = {
+        name: SegmentTokens(track, joined.examples.layout)
+        for name, track in token_tracks(joined.texts, recipes).items()
+    }
+    weighed = all_with_own_frequencies(tokens, layout)
+    statistics = layout.per_example(layout.segment_statistics(weighed), joined.examples)
     comparisons = replace(comparisons, common=missing == "skip")
     pairs = comparisons.pairs(systems)
     draws = comparisons.draws(systems, len(metrics), ())

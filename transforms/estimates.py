@@ -47,10 +47,11 @@ def shuffles(
     rows = round(_ROWS * size)
     found = {"Join/ByPartition": _even(rows, splits * partitions)}
     if measures.document_orders:
-        asked = round(_NGRAMS * size), partitions * buckets
+        tracks, asking = len(measures.layout().tracks), len(measures.document_orders)
+        asked = round(_NGRAMS * size * asking), partitions * buckets
         found["DocumentFrequencies/ByBucket"] = _even(*asked)
-        largest = round(_UNEVEN * _LARGEST_TOKENS * size / partitions)
-        answered = round(_TOKENS * size), partitions * (buckets + 1)
+        largest = round(_UNEVEN * _LARGEST_TOKENS * size * tracks / partitions)
+        answered = round(_TOKENS * size * tracks), partitions * (buckets + 1)
         found["Segments/ByPartition"] = Shuffle(*answered, largest)
     names = _names(of_systems, systems, measures.comparisons.baseline)
     pairs = measures.pairs(names)
@@ -66,7 +67,7 @@ def shuffles(
     elements = values * len(blocks)
     found["Slices/Sums/Sum"] = Shuffle(partitions * sums, partitions * elements, largest)
     found["Slices/Finish/BySlice"] = Shuffle(sums, elements, largest)
-    scores = of_systems * len(measures.metrics) * _STATISTIC_BYTES * measures.replicates
+    scores = of_systems * len(measures.layout().metrics) * _STATISTIC_BYTES * measures.replicates
     found["WriteResults/Together"] = Shuffle(values * scores, values + 2 * partitions, scores)
     return found
 

@@ -16,7 +16,6 @@ from scoring import joining
 from scoring.joining import Examples
 from scoring.segments import Layout, SegmentTokens, TokenTrack
 from scoring.text.recipe import TextRecipe, token_tracks
-from scoring.text.tokenizers import make_tokenizer
 from transforms import accounts, progress, slices
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.read import REFUSED_REFERENCES, ROWS
@@ -32,11 +31,11 @@ MOST_SYSTEMS = 1000
 class Text:
     """How rows are joined and cut.
 
-    tracks: name and tokenizer of every way to cut texts; the first says which reference a
+    tracks: name and recipe of every way to cut texts; the first says which reference a
     hypothesis matches. slices, resample_by: columns of the references.
     """
 
-    tracks: tuple[tuple[str, str], ...]
+    tracks: tuple[tuple[str, TextRecipe], ...]
     missing: str
     slices: tuple[str, ...]
     resample_by: str | None
@@ -47,8 +46,8 @@ class Text:
         return tuple(sorted({*self.slices, *([self.resample_by] if self.resample_by else [])}))
 
     def recipes(self) -> dict[str, TextRecipe]:
-        """The recipe of every track; made where they are used."""
-        return {name: TextRecipe(make_tokenizer(spec)) for name, spec in self.tracks}
+        """The recipe of every track. What is large in them is loaded where they are used."""
+        return dict(self.tracks)
 
 
 class SystemsFn(beam.CombineFn):  # type: ignore[misc]

@@ -29,7 +29,11 @@ max_rejected = 1
 max_characters = 10
 skip_bad_files = true
 metrics = ["bleu", "bleu[t]"]
+preset = "sacrebleu"
 tokenizer = "char"
+steps = ["nfkc", "lowercase"]
+after = ["stopwords:file=s"]
+user_dictionaries = ["u"]
 tracks = {t = {tokenizer = "zh"}}
 combinations = {d = "bleu+bleu[t]"}
 weights = [1, 0.0]
@@ -72,8 +76,9 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --hypotheses a b --references c --output out --overwrite --format jsonl
     --columns text=reply references.example_id=id hypotheses.example_id=qid --system s
     --null_text <PAD> EMPTY --systems s t --missing skip --max_rejected 1 --max_characters 10
-    --skip_bad_files --metrics bleu bleu[t] --tokenizer char --tracks t=zh
-    --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
+    --skip_bad_files --metrics bleu bleu[t] --tokenizer char
+    --preset sacrebleu --steps nfkc lowercase --after stopwords:file=s --user_dictionaries u
+    --tracks t=zh --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
     --smoothing_value 0.5 --slices x --document_frequencies d --bootstrap 7 --confidence 0.9
     --seed 3 --resample_by doc --run_id r --baseline s --pairs all
     --tests randomisation --trials 500 --alpha 0.1 --family metric slice --difference 0.02

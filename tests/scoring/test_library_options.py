@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from scoring import Bleu, Cider, evaluate
+from scoring.metrics.tracks import Combination, OnTrack
 from scoring.statistics import resampling
+from scoring.text.recipe import TextRecipe
+from scoring.text.tokenizers import make_tokenizer
 
 
 @pytest.mark.parametrize(
@@ -58,3 +61,22 @@ def test_a_statistic_too_large_for_exact_sums_is_an_error() -> None:
     statistics = np.array([[1], [2**50 + 1], [1]])
     with pytest.raises(OverflowError, match="row 1"):
         resampling.replicate_sums(units, statistics, np.array([3]), 1, range(4))
+
+
+def test_metrics_of_another_track_and_a_combination() -> None:
+    systems, references = {"s": ["abc d", "b"]}, [["abd d"], ["b"]]
+    char = OnTrack(Bleu((1.0,)), "char")
+    dual = Combination("dual", ((0.25, char), (0.75, Bleu((1.0,)))))
+    scores = evaluate(
+        systems,
+        references,
+        metrics=[Bleu((1.0,)), char, dual],
+        tokenizer="none",
+        tracks={"char": TextRecipe(make_tokenizer("char"))},
+        bootstrap=0,
+    )
+    # By words 2 of 3 match, by characters 4 of 5.
+    found = [scores["s", name].value for name in ("bleu", "bleu[char]", "dual")]
+    assert found == pytest.approx([2 / 3, 4 / 5, 0.25 * 4 / 5 + 0.75 * 2 / 3])
+    with pytest.raises(ValueError, match="no track is called 'char'; there are main"):
+        evaluate(systems, references, metrics=[char])
