@@ -140,8 +140,8 @@ SETTINGS = (
         str,
         "raw",
         "NAME",
-        help="how texts are cut: raw, chat-zh, sacrebleu or sacrebleu-fixed; the next three replace "
-        "parts of it",
+        help="how texts are cut: raw, chat-zh, sacrebleu or sacrebleu-fixed; the next three "
+        "replace parts of it",
     ),
     Setting(
         "tokenizer",
