@@ -133,7 +133,7 @@ class DocumentFrequencies(beam.PTransform):  # type: ignore[misc]
             ]
             table = (
                 tokens.pipeline
-                | "TableFiles" >> create.Create(names, str)
+                | "TableFiles" >> create.Create(names, tuple[str, str])
                 | "SpreadFiles" >> beam.Reshuffle()
                 | "ReadTable" >> beam.ParDo(_ReadTable(self.buckets)).with_output_types(Keyed)
             )
