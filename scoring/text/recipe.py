@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from scoring import hashing
 from scoring.segments import TokenTrack
-from scoring.text.tokens import Tokenizer, Tokens
+from scoring.text.tokens import TakesWords, Tokenizer, Tokens
 
 
 class Step(Protocol):
@@ -75,12 +75,17 @@ class TextRecipe:
         return tokens
 
     def unmatched(self) -> list[tuple[str, str, str]]:
-        """What the steps after cutting look for but will hardly ever see.
+        """What the tokenizer and the steps after it look for but will hardly ever see.
 
-        (signature of the step, word, what this recipe makes of the word alone): a word that is
-        changed by a step before, or that the tokenizer cuts into several.
+        (signature, word, what this recipe makes of the word alone): a user's word that a step
+        changes; a word of a step on tokens that is changed, or that the tokenizer cuts.
         """
         found = []
+        if isinstance(self.tokenizer, TakesWords):
+            users = list(dict(self.tokenizer.words.entries))
+            seen: list[str] = self.normalize(pa.array(users, pa.string())).to_pylist()
+            name = self.tokenizer.signature()
+            found += [(name, word, made) for word, made in zip(users, seen) if word != made]
         for step in self.after:
             words = list(step.words())
             cut = self.cut(pa.array(words, pa.string())).to_lists()

@@ -141,6 +141,10 @@ class Tokenizer(Protocol):
 class TakesWords(Protocol):
     """A tokenizer that can be given a user's words."""
 
+    @property
+    def words(self) -> UserWords:
+        """Those that it has."""
+
     def with_words(self, words: UserWords) -> Tokenizer:
         """The same tokenizer with these words, and with their hash in its signature."""
 

@@ -10,9 +10,12 @@ import pytest
 
 from scoring.text import specs
 from scoring.text.recipe import TextRecipe
+from scoring.text.steps import make_step
 from scoring.text.tokenizers import GROUP, make_tokenizer
 from scoring.text.tokenizers.user_words import UserWords
 from scoring.text.tokens import Tokenizer, Tokens, overlaps
+
+NONE = UserWords.of(())
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,14 @@ class Pieces:
     """Pieces of a size; with words, only those."""
 
     size: str = "2"
-    words: UserWords | None = None
+    words: UserWords = NONE
 
     name = "pieces"
 
     def signature(self) -> str:
-        return f"pieces:size={self.size}" + (f",words={self.words.content}" if self.words else "")
+        return f"pieces:size={self.size}" + (
+            f",words={self.words.content}" if self.words.entries else ""
+        )
 
     def with_words(self, words: UserWords) -> Tokenizer:
         return Pieces(self.size, words)
@@ -66,3 +71,12 @@ def test_it_may_take_a_users_words() -> None:
 def test_search_mode_overlaps() -> None:
     assert overlaps(make_tokenizer("jieba:mode=search"))
     assert not overlaps(make_tokenizer("jieba"))
+
+
+def test_a_users_word_that_a_step_changes_is_named() -> None:
+    words = UserWords.of([("WeChat", 3), ("微信", None), ("ＡＰＰ", None)])
+    tokenizer = make_tokenizer("jieba", words)
+    assert TextRecipe(tokenizer).unmatched() == []
+    recipe = TextRecipe(tokenizer, (make_step("nfkc"), make_step("lowercase")))
+    name = tokenizer.signature()
+    assert recipe.unmatched() == [(name, "WeChat", "wechat"), (name, "ＡＰＰ", "app")]
