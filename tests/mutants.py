@@ -48,6 +48,7 @@ SLICES = ("tests/pipelines/test_slices.py", "examples_alone or add_up")
 FROZEN = ("tests/pipelines/test_slices.py", "own_saved_table or examples_alone")
 UNITS = ("tests/pipelines/test_slices.py", "units")
 ROWS = ("tests/transforms/test_rows.py", "")
+WORDS = ("tests/scoring/text/test_jieba_modes.py", "never_cuts or mix")
 NUMBERS = ("tests/scoring/text/test_numbers.py", "equal or form or idioms")
 COMBINERS = ("tests/transforms/test_combiners.py", "")
 REPORT = ("tests/pipelines/test_report.py", "")
@@ -97,6 +98,27 @@ class Mutant:
 
 
 MUTANTS = (
+    Mutant(
+        "a user's word cuts a run that goes on behind it",
+        "scoring/text/tokenizers/user_words.py",
+        "(_inside(text, start) or _inside(text, end))",
+        "_inside(text, start)",
+        WORDS,
+    ),
+    Mutant(
+        "two dictionaries are one",
+        "scoring/text/tokenizers/user_words.py",
+        'return cls(listed, f"{int(hashing.hash_lists(lists)[0]):016x}")',
+        'return cls(listed, "0")',
+        WORDS,
+    ),
+    Mutant(
+        "a word that was taken out is still made by the model",
+        "scoring/text/tokenizers/jieba_words.py",
+        "tokens = tokens.split(pc.and_(chinese, gone), list)",
+        "tokens = tokens.split(pc.and_(chinese, pc.invert(chinese)), list)",
+        ("tests/scoring/text/test_jieba_modes.py", "taken_out"),
+    ),
     Mutant(
         "两千五 is 2050",
         "scoring/text/numerals.py",

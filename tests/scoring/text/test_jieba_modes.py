@@ -26,7 +26,7 @@ CHAT = Path(__file__).parents[1] / "golden" / "chat_texts.json"
 
 WORDS = """微信支付 100 n
 网易杭研大厦
-杭研 3
+杭研 0
 马建国 5 nr
 今天去 100000
 我们今天
@@ -229,6 +229,15 @@ def test_both_engines_cut_letters_and_digits_alike(
         with monkeypatch.context() as patched:
             patched.setattr(jieba_words, "dictionary", slow_dictionary)
             assert tokens(tokenizer, texts) == found
+
+
+def test_a_word_that_is_taken_out_is_in_no_mode_a_token() -> None:
+    # 杭研 is no word of the dictionary: jieba's model makes it.
+    text = "他在北京大学网易杭研大厦"
+    gone = {"北京大学", "杭研"}
+    assert gone <= set(tokens(made("jieba", ""), [text])[0])
+    for mode in MODES:
+        assert not gone & set(tokens(made(mode, "杭研 0\n北京大学 0"), [text])[0])
 
 
 def test_two_dictionaries_in_one_process_do_not_mix() -> None:
