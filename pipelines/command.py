@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ _USAGE = """usage: liangchi COMMAND ...
   config     print the settings in force, as a file for --config
   show       print a finished run again
   explain    show how one example got its scores
+  compare    compare two finished runs
   tokenize   show what a recipe does to a text, step by step
   tokenizers compare tokenizers on your data
 
@@ -200,11 +201,9 @@ def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) 
     with contextlib.ExitStack() as stack:
         cleanups = session.interrupts.cleanups
         stack.enter_context(progress.shown(display, evaluation.tally(planned), cleanups))
-        if session.owner and not session.remote:
-            stack.enter_context(interrupts.workers_watched(session.lose_worker))
+        stack.enter_context(_watched(session))
         evaluation.run(planned, root)
-    for line in list(dict.fromkeys(session.log.errors))[:3]:
-        session.say(f"while it ran, an error was logged: {line}", "warning")
+    _tell_errors(session)
     result = report.load(call.config.output)
     sys.stdout.write(
         text(result) if text else report.render(result, call.printing, call.config.output)
@@ -213,6 +212,48 @@ def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) 
     for problem in problems:
         session.say(problem)
     return BELOW_LIMITS if problems else FINE
+
+
+@contextlib.contextmanager
+def _watched(session: Session) -> Iterator[None]:
+    """While this is open, a worker that dies ends a local run."""
+    if session.owner and not session.remote:
+        with interrupts.workers_watched(session.lose_worker):
+            yield
+    else:
+        yield
+
+
+def _tell_errors(session: Session) -> None:
+    for line in list(dict.fromkeys(session.log.errors))[:3]:
+        session.say(f"while it ran, an error was logged: {line}", "warning")
+
+
+def compare(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi compare``"""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from pipelines import compare, report
+
+    call = compare.parse(arguments)
+    session.output = call.output
+    planned = compare.plan(call)
+    where = compare.effective(planned, call.beam)
+    for warning in where.warnings:
+        session.say(warning, "warning")
+    for line in planned.different:
+        session.say(f"not measured alike: {line}", "warning")
+    root = compare.claim(planned, call)
+    session.claimed, session.remote = True, not where.runner.local
+    with _watched(session):
+        compare.run(planned, root)
+    _tell_errors(session)
+    result = report.load(call.output)
+    sys.stdout.write(report.render(result, call.printing, call.output))
+    counts = result.manifest["counts"]
+    if not counts.get("examples.both"):
+        session.say("no example is in both runs; see the counts in manifest.json")
+        return BELOW_LIMITS
+    return FINE
 
 
 def score(session: Session, arguments: Sequence[str]) -> int:
@@ -273,6 +314,7 @@ _COMMANDS: dict[str, Callable[[Session, Sequence[str]], int]] = {
     "config": config,
     "show": show,
     "explain": explain,
+    "compare": compare,
     "tokenize": tokenize,
     "tokenizers": tokenizers,
 }

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -206,8 +206,21 @@ def manifest(plan: Plan) -> dict[str, Any]:
 def claim(plan: Plan, beam_arguments: list[str], overwrite: bool = False) -> beam.Pipeline:
     """Take the output folder; an empty pipeline for the job. Raises OutputError,
     ConfigurationError."""
+
+    def take() -> None:
+        check_output(plan)
+        folders.claim(plan.config.output, overwrite)
+
+    return open_pipeline(effective(plan, beam_arguments).arguments, take)
+
+
+def open_pipeline(arguments: list[str], take: Callable[[], None]) -> beam.Pipeline:
+    """An empty pipeline for a job with these Beam options, once ``take`` has taken the output.
+
+    Raises ConfigurationError, and what ``take`` raises.
+    """
     runners.direct.prepare()
-    options = PipelineOptions(effective(plan, beam_arguments).arguments)
+    options = PipelineOptions(arguments)
     try:
         root = beam.Pipeline(options=options)
     except (ValueError, ImportError) as error:
@@ -215,8 +228,7 @@ def claim(plan: Plan, beam_arguments: list[str], overwrite: bool = False) -> bea
         name = options.view_as(StandardOptions).runner
         raise ConfigurationError("runner", name, f"what Beam can run: {error}") from error
     try:
-        check_output(plan)
-        folders.claim(plan.config.output, overwrite)
+        take()
     except BaseException:
         # Beam removes it only when the pipeline has run.
         shutil.rmtree(root.local_tempdir, ignore_errors=True)

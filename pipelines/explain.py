@@ -12,10 +12,10 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines import options
+from pipelines import options, past
 from pipelines.text import printable
 from schemas.errors import InputError, UserError
 
@@ -205,7 +205,7 @@ class _Explainer:
         from pipelines import evaluation
 
         self._run, self._manifest, self._id, self._say = run, manifest, example_id, say
-        config = _configuration(run, manifest)
+        config = past.configuration(run, manifest)
         try:
             self._plan = evaluation.plan(config)
         except InputError as error:
@@ -444,7 +444,7 @@ class _Explainer:
         configuration = self._manifest["configuration"]
         for key in ("document_frequencies", "save_document_frequencies"):
             if configuration.get(key):
-                given = _at(self._manifest, configuration[key])
+                given = past.at(self._manifest, configuration[key])
                 path = measured.table_folder(given, track, tracks)
                 try:
                     files.read_bytes(files.join(path, TABLE_FILE))
@@ -721,70 +721,6 @@ def _count_cider(metric: Any, tokens: Any, hypothesis: int) -> CiderCount | None
         penalties=penalties,
         means=tuple((sums[-1] / metric.order).tolist()),
     )
-
-
-def _configuration(run: str, manifest: dict[str, Any]) -> Any:
-    """The configuration of a run, its paths as they are found from anywhere."""
-    from schemas.configuration import Bootstrap, Comparison, Evaluation, Track
-
-    try:
-        given = dict(manifest["configuration"])
-        bootstrap = Bootstrap(**given.pop("bootstrap"))
-        given["tracks"] = [
-            Track(**{k: _tuples(v) for k, v in _with_files(manifest, track).items()})
-            for track in given.get("tracks", [])
-        ]
-        comparison = {k: _tuples(v) for k, v in given.pop("comparison").items()}
-        given["comparison"] = Comparison(**comparison)
-        given = _with_files(manifest, given)
-        known = {field.name for field in fields(Evaluation)}
-        strange = sorted(set(given) - known)
-        if strange:
-            raise TypeError(f"this version does not know {', '.join(strange)}")
-        for key in ("hypotheses", "references"):
-            given[key] = [_at(manifest, pattern) for pattern in given[key]]
-        if given.get("document_frequencies"):
-            given["document_frequencies"] = _at(manifest, given["document_frequencies"])
-        # Where rows go must be as it was; nothing is written.
-        given |= {"partitions": manifest["partitions"], "save_document_frequencies": None}
-        return Evaluation(bootstrap=bootstrap, **{k: _tuples(v) for k, v in given.items()})
-    except (KeyError, TypeError, ValueError, AttributeError, UserError) as error:
-        raise InputError(
-            f"{run}: the configuration in its manifest cannot be used: {error}.\n"
-            f"The run was made by liangchi {manifest.get('versions', {}).get('liangchi', '?')}; "
-            "explain it by that version, or run it again."
-        ) from error
-
-
-def _with_files(manifest: dict[str, Any], recipe: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a recipe with the files that they name as they are found from anywhere."""
-    made = dict(recipe)
-    if made.get("user_dictionaries"):
-        made["user_dictionaries"] = [_at(manifest, path) for path in made["user_dictionaries"]]
-    for key in ("steps", "after"):
-        if made.get(key):
-            made[key] = [
-                _FILE_OF_SPEC.sub(lambda found: _at(manifest, found[0]), spec) for spec in made[key]
-            ]
-    return made
-
-
-_FILE_OF_SPEC = re.compile(r"(?<=[:,]file=).+?(?=,[a-z_]+=|$)", re.DOTALL)
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
-
-def _at(manifest: dict[str, Any], path: str) -> str:
-    """A path as the run was given it, which may be relative to where the run was started."""
-    from pathlib import Path
-
-    from transforms import files
-
-    if not files.is_local(path):
-        return path
-    return str(Path(manifest.get("working_directory", "."), Path(path).expanduser()))
 
 
 # What is shown

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 from pipelines import recipes
@@ -41,6 +42,15 @@ def measures(config: Evaluation) -> Measures:
             )
             for name, expression in config.combinations
         ),
+    )
+
+
+def only(measures: Measures, names: Sequence[str]) -> Measures:
+    """The same for some of the metrics and combinations."""
+    return replace(
+        measures,
+        metrics=tuple(spec for spec in measures.metrics if spec.make().name in names),
+        combinations=tuple(pair for pair in measures.combinations if pair[0] in names),
     )
 
 

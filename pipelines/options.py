@@ -139,7 +139,7 @@ def values(arguments: Sequence[str], program: str = "evaluate") -> dict[str, Any
     made = parser(program)
     given, rest = made.parse_known_args(known)
     if rest:
-        _check_beam(made, rest)
+        check_beam(made, rest)
     flags = vars(given)
     path = flags.pop("config", None)
     found = {setting.key: setting.default for setting in settings.SETTINGS}
@@ -205,7 +205,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:at], arguments[at + 1 :]
 
 
-def _check_beam(ours: argparse.ArgumentParser, rest: Sequence[str]) -> None:
+def check_beam(ours: argparse.ArgumentParser, rest: Sequence[str]) -> None:
     """Raise UsageError for the first argument that is neither ours nor Beam's."""
     # Late: importing Beam takes most of a second, and few calls have options of it.
     from apache_beam.options.pipeline_options import PipelineOptions
