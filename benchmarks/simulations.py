@@ -239,7 +239,7 @@ def simulate(
 
 def plain_p(population: Population, design: Design, batch: Batch) -> tuple[Floats, Floats, Floats]:
     """p by bootstrap, by randomisation and by sacrebleu's formula, of every run: numpy's random
-    numbers, n of n units with replacement, no function of the product but ``score`` itself."""
+    numbers, n of n units with replacement, no function of the product."""
     rng = np.random.default_rng([batch.seed, 7])
     unit = np.arange(design.examples) // (design.document if design.whole else 1)
     starts = np.flatnonzero(np.diff(unit, prepend=-1))
@@ -248,9 +248,9 @@ def plain_p(population: Population, design: Design, batch: Batch) -> tuple[Float
     n = len(starts)
     weights = rng.multinomial(n, np.full(n, 1 / n), REPLICATES).astype(np.float64)
     resampled = [np.tensordot(weights, x, 1) for x in (a, b)]
-    score_a, score_b = (population.metric.score(x) for x in resampled)
-    differences = score_a - score_b
-    own = population.differences(a.sum(axis=0), b.sum(axis=0))
+    score = plain_bleu if population.metric.name == "bleu" else plain_mean
+    differences = score(resampled[0]) - score(resampled[1])
+    own = score(a.sum(axis=0)) - score(b.sum(axis=0))
     centred = np.abs(differences - differences.mean(axis=0))
     bootstrap = (1 + (centred >= np.abs(own)).sum(axis=0)) / (1 + REPLICATES)
     absolute = np.abs(differences)
@@ -259,9 +259,23 @@ def plain_p(population: Population, design: Design, batch: Batch) -> tuple[Float
     )
     swapped = rng.integers(0, 2, (TRIALS, n)).astype(np.float64)
     moved = np.tensordot(swapped, b - a, 1)
-    trials = population.differences(a.sum(axis=0) + moved, b.sum(axis=0) - moved)
+    trials = score(a.sum(axis=0) + moved) - score(b.sum(axis=0) - moved)
     randomisation = (1 + (np.abs(trials) >= np.abs(own) - 1e-12).sum(axis=0)) / (1 + TRIALS)
     return bootstrap, randomisation, sacrebleus
+
+
+def plain_bleu(sums: Floats) -> Floats:
+    """BLEU of sums [..., 11] by numpy's logarithms; 0 where an order has no match."""
+    matches, totals = sums[..., 3:7], sums[..., 7:11]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logarithms = np.log(matches / totals).mean(axis=-1)
+        brevity = np.minimum(0, 1 - sums[..., 2] / sums[..., 1])
+        return np.asarray(np.nan_to_num(np.exp(logarithms + brevity)))
+
+
+def plain_mean(sums: Floats) -> Floats:
+    """The mean of sums [..., (count, sum)]."""
+    return np.asarray(sums[..., 1] / sums[..., 0] / FIXED_POINT)
 
 
 def skewed_mean() -> Population:
@@ -396,54 +410,53 @@ def equal_systems() -> tuple[float, float, float, float]:
 
 
 def main() -> None:
-    """Prints every table and, with --json, writes all rates."""
+    """Prints tables and, with --json, writes all rates."""
     parser = argparse.ArgumentParser(description="How often tests and intervals err.")
     parser.add_argument("--data", type=Path, help="the folder wmt22-en-zh")
-    parser.add_argument("--systems", nargs=2, default=["LanguageX", "DLUT"])
+    parser.add_argument("--systems", nargs=2, default=["LanguageX", "DLUT"], help="of WMT22")
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--sacrebleu_runs", type=int, default=400)
+    parser.add_argument("--tables", nargs="+", choices=list(TABLES), default=list(TABLES))
+    parser.add_argument("--populations", nargs="+", default=["wmt22", "chat", "skewed", "rate"])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    populations = [chat(), skewed_mean(), rate()]
+    makers = {"chat": chat, "skewed": skewed_mean, "rate": rate}
     if options.data:
-        populations.insert(0, wmt22(options.data, *options.systems))
-    bleu = [p for p in populations if p.metric.name == "bleu"]
-    runs, rows = options.runs, []
-
-    _title("No difference: rejected, and intervals that hold 0", RATES)
-    for population in populations:
-        for examples in (200, 1000):
-            rates = simulate(population, Design(examples, 0.5), runs, 1_000, plain=True)
-            rows.append(_row(rates, RATES))
-    _title("A true difference: rejected (power), and intervals that hold it", RATES)
-    for population in populations:
-        for examples in (200, 1000):
-            design = Design(examples, population.share_for(examples, STRENGTH))
-            rows.append(_row(simulate(population, design, runs, 2_000, plain=True), RATES))
-    _title("1,000 examples in documents of 10; units 100: resampled whole, 1,000: apart", RATES)
-    for population in bleu:
-        some = population.share_for(1000, 1.8 * STRENGTH)
-        for share, whole in ((0.5, True), (0.5, False), (some, True)):
-            design = Design(1000, share, 10, whole)
-            rows.append(_row(simulate(population, design, runs, 3_000, plain=True), RATES))
-    _title("Few units, no difference", RATES)
-    for population in (bleu[0], populations[-2]):
-        for examples in (1, 2, 5, 10, 30, 100):
-            rows.append(_row(simulate(population, Design(examples, 0.5), runs, 4_000, True), RATES))
-    _title("sacrebleu's own functions on the same runs", SACREBLEU)
-    theirs = []
-    for population in bleu:
-        for share in (0.5, population.share_for(200, STRENGTH)):
-            found = beside_sacrebleu(population, Design(200, share), options.sacrebleu_runs, 5_000)
-            theirs.append(_row(found, SACREBLEU))
-    ours = equal_systems()
-    shown = ", ".join(f"{p:.6f}" for p in ours)
-    print(
-        f"\nA system against itself, p of bootstrap and randomisation, ours, sacrebleu's: {shown}"
-    )
+        makers["wmt22"] = lambda: wmt22(options.data, *options.systems)
+    populations = [makers[name]() for name in options.populations if name in makers]
+    found = []
+    for name in options.tables:
+        title, columns = TABLES[name]
+        print(f"\n{title}\n\n| {' | '.join(columns)} |\n|---|{'--:|' * (len(columns) - 1)}")
+        for row in rows(name, populations, options.runs, options.sacrebleu_runs):
+            print(f"| {' | '.join(str(show(row)) for show in columns.values())} |", flush=True)
+            found.append({"table": name, **asdict(row)})
+    ours = ", ".join(f"{p:.6f}" for p in equal_systems())
+    print(f"\nA system against itself, p of bootstrap and randomisation, ours, sacrebleu's: {ours}")
     if options.json:
-        everything = [asdict(row) for row in (*rows, *theirs)]
-        options.json.write_text(json.dumps(everything, indent=1), "utf-8")
+        options.json.write_text(json.dumps(found, indent=1), "utf-8")
+
+
+def rows(
+    table: str, populations: Sequence[Population], runs: int, sacrebleu_runs: int
+) -> Iterator[Rates | Sacrebleu]:
+    """The rows of one table."""
+    for population in populations:
+        of_bleu = population.metric.name == "bleu"
+        if table in ("null", "power"):
+            for examples in (200, 1000):
+                share = population.share_for(examples, STRENGTH) if table == "power" else 0.5
+                yield simulate(population, Design(examples, share), runs, 1_000, plain=True)
+        elif table == "documents" and of_bleu:
+            some = population.share_for(1000, 1.8 * STRENGTH)
+            for share, whole in ((0.5, True), (0.5, False), (some, True)):
+                yield simulate(population, Design(1000, share, 10, whole), runs, 3_000, plain=True)
+        elif table == "few":
+            for examples in (1, 2, 5, 10, 30, 100):
+                yield simulate(population, Design(examples, 0.5), runs, 4_000, plain=True)
+        elif table == "sacrebleu" and of_bleu:
+            for share in (0.5, population.share_for(200, STRENGTH)):
+                yield beside_sacrebleu(population, Design(200, share), sacrebleu_runs, 5_000)
 
 
 RATES = {
@@ -475,13 +488,13 @@ SACREBLEU = {
 }
 
 
-def _title(title: str, columns: dict[str, Any]) -> None:
-    print(f"\n{title}\n\n| {' | '.join(columns)} |\n|---|{'--:|' * (len(columns) - 1)}")
-
-
-def _row(found: Any, columns: dict[str, Any]) -> Any:
-    print(f"| {' | '.join(str(show(found)) for show in columns.values())} |", flush=True)
-    return found
+TABLES: dict[str, tuple[str, dict[str, Any]]] = {
+    "null": ("No difference: rejected, and intervals that hold 0", RATES),
+    "power": ("A true difference: rejected (power), and intervals that hold it", RATES),
+    "documents": ("1,000 examples in documents of 10, resampled whole (100) or apart", RATES),
+    "few": ("Few units, no difference", RATES),
+    "sacrebleu": ("sacrebleu's own functions on the same runs", SACREBLEU),
+}
 
 
 if __name__ == "__main__":

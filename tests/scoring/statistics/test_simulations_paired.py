@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from benchmarks import simulations
 from benchmarks.simulations import Design, Population, Rates, simulate
+from scoring.statistics.power import detectable_difference, units_needed
 
 RUNS = 2000
 
@@ -65,6 +67,22 @@ def test_a_true_difference_is_found_as_often_as_by_plain_numpy(name: str, exampl
         assert 0.93 <= rates.covered <= 0.97
         assert 0.01 < rates.missed_below < 0.045
         assert 0.01 < rates.missed_above < 0.045
+
+
+@pytest.mark.parametrize("name", ["skewed", "rate"])
+def test_the_smallest_detectable_difference_is_found_80_times_in_100(name: str) -> None:
+    """Of the replicates' standard deviation, as a user has it, averaged over some runs."""
+    drawn = population(name)
+    share = drawn.share_for(1000, 1.959964 + 0.841621)
+    design = Design(1000, share)
+    rates = shown(simulate(drawn, design, RUNS, 60_000))
+    some = simulations.batches(drawn, design, 200, 61_000)
+    deviation = float(np.mean([batch.replicates.std(axis=0, ddof=1) for batch in some]))
+    detectable = detectable_difference(deviation, simulations.ALPHA).difference
+    assert detectable == pytest.approx(rates.truth, rel=0.04)
+    assert 0.76 <= rates.rejected_bootstrap <= 0.84
+    needed = units_needed(deviation, 1000, rates.truth / 2, simulations.ALPHA).units
+    assert needed == pytest.approx(4000, rel=0.08)
 
 
 def test_documents_resampled_whole_err_as_often_as_they_say() -> None:
