@@ -87,7 +87,11 @@ def digests() -> dict[str, str]:
     replicates = resampling.replicate_sums(
         units, np.concatenate(statistics, axis=1), np.array([100, 200]), 5, range(400)
     )
+    swapped = resampling.swap_sums(
+        units, np.concatenate(statistics, axis=1), np.array([100, 200]), 5, range(256)
+    )
     arrays = {
+        "swapped": swapped,
         "units": units,
         "mixed": hashing.mix(rng.integers(0, 2**63, 1001).astype(np.uint64)),
         "spread": hashing.spread(units, 1009),
