@@ -14,7 +14,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import jieba
@@ -86,18 +86,17 @@ def resident() -> int:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def memory(name: str, rows: int) -> list[tuple[int, int]]:
+def memory(name: str, rows: int) -> Iterator[tuple[int, int]]:
     """(rows, resident bytes) after every tenth of the rows, no two of which are equal."""
     recipe = preset(name).recipe()
-    base = example_texts().to_pylist()
-    measured, done = [], 0
+    base = [text[:20] for text in example_texts().to_pylist()]
+    done = 0
     while done < rows:
         batch = [f"{base[i % len(base)]}{i}号，😂iPhone{i}" for i in range(done, done + BATCH)]
         token_track(pa.array(batch, pa.string()), recipe)
         done += BATCH
         if done % max(rows // 10, BATCH) == 0:
-            measured.append((done, resident()))
-    return measured
+            yield done, resident()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -116,9 +115,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for part, rate in measured.items():
             print(f"  {part:28} {rate / 1e6:8.2f} million")
     if given.rows:
-        found["memory"] = memory(given.preset, given.rows)
-        for rows, size in found["memory"]:
-            print(f"  {rows:>11,} distinct rows: {size / 2**20:,.0f} MB")
+        found["memory"] = sizes = []
+        for rows, size in memory(given.preset, given.rows):
+            print(f"  {rows:>11,} distinct rows: {size / 2**20:,.0f} MB", flush=True)
+            sizes.append((rows, size))
     if given.json:
         given.json.write_text(json.dumps(found, indent=1), "utf-8")
 
