@@ -26,6 +26,7 @@ from scoring import hashing
 from transforms import (
     accounts,
     create,
+    data,
     estimates,
     files,
     frequencies,
@@ -53,6 +54,7 @@ class Plan:
     warnings: tuple[str, ...]
     saved: Mapping[str, frequencies.SavedTable]
     save_to: Mapping[str, frequencies.SavedTable]
+    look: data.Look
 
 
 def plan(config: Evaluation) -> Plan:
@@ -69,9 +71,9 @@ def plan(config: Evaluation) -> Plan:
     signatures = measured.signatures(config, measures, cut_by, saved)
     parts = recipes.of_tracks(config)
     warnings = recipes.warnings([(parts[name], recipe) for name, recipe in made.items()])
-    return Plan(
-        config, sources.inspect(config), text, measures, signatures, warnings, saved, save_to
-    )
+    inputs = sources.inspect(config)
+    look = measured.look(config, measures, text, inputs)
+    return Plan(config, inputs, text, measures, signatures, warnings, saved, save_to, look)
 
 
 def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
@@ -97,7 +99,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     systems = beam.pvalue.AsSingleton(named)
     values = rows[slices.VALUES] | "SliceValues" >> slices.CommonValues()
     joined = rows[read.ROWS] | "Join" >> tokens.JoinAndTokenise(
-        plan.text, systems, beam.pvalue.AsSingleton(values)
+        plan.text, systems, beam.pvalue.AsSingleton(values), plan.look.limit
     )
     results: list[beam.PCollection[Keyed]] = []
     scored = joined[tokens.TOKENS]
@@ -122,7 +124,9 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions),
         (
             rows[read.REFUSED],
-            joined[accounts.ACCOUNT],
+            joined[accounts.ACCOUNT]
+            | "AccountsOfJoin"
+            >> beam.Filter(read.is_of_kind, accounts.ACCOUNT).with_output_types(Keyed),
             values | "OtherValues" >> beam.Map(slices.account_of).with_output_types(Keyed),
             root | "BadFiles" >> create.Create(_bad_files(inputs), Keyed),
         )
@@ -130,6 +134,12 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         | "WriteAccounts" >> write.WriteAccounts(output, inputs.partitions),
         root | "Start" >> create.Create([(0, Packet(write.START))], Keyed),
     ]
+    if plan.look.limit:
+        results.append(
+            joined[accounts.ACCOUNT]
+            | "DataOfJoin" >> beam.Filter(read.is_of_kind, data.DATA).with_output_types(Keyed)
+            | "Data" >> data.AddUp()
+        )
     run = write.Run(
         output=output,
         run_id=config.run_id,
@@ -139,6 +149,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         replicates=config.bootstrap.replicates,
         slices=config.slices,
         manifest=json.dumps(manifest(plan)),
+        look=plan.look,
         frozen=tuple(plan.saved.items()),
         saved=tuple(plan.save_to.items()),
     )

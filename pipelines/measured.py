@@ -10,12 +10,14 @@ from pipelines import recipes
 from schemas import expressions
 from schemas.configuration import Comparison, Evaluation
 from schemas.errors import ConfigurationError, OutputError
-from scoring import hashing
+from scoring import data_report, hashing
 from scoring.comparisons import Comparisons
 from scoring.metrics.tracks import MAIN, join_signature, signature
-from transforms import files, scores, tokens, write
+from scoring.text.tokens import overlaps
+from transforms import data, files, scores, sources, tokens, write
 from transforms.frequencies import TABLE_FILE, SavedTable
 from transforms.scores import Measures, MetricSpec
+from transforms.sources import HYPOTHESES, REFERENCES
 
 Tables = Mapping[str, SavedTable]
 """track -> its table of document frequencies"""
@@ -190,6 +192,25 @@ def signatures(
         (metric.name, join_signature([*signature(metric, cut_by, frequencies), *run]))
         for metric in measures.layout().metrics
     )
+
+
+def look(
+    config: Evaluation, measures: Measures, text: tokens.Text, inputs: sources.Inputs
+) -> data.Look:
+    """Which texts are looked at for the data report, and what was chosen for them."""
+    bleu = {m.track for m in measures.layout().sources if m.metric.name == "bleu"}
+    tracks = tuple(
+        data_report.Track(
+            name,
+            recipe.tokenizer.name,
+            tuple(step.signature() for step in recipe.steps),
+            overlaps(recipe.tokenizer),
+            name in bleu,
+        )
+        for name, recipe in text.recipes().items()
+    )
+    rows = sum(inputs.rows(table) for table in (HYPOTHESES, REFERENCES))
+    return data.Look(data.limit_of(rows, config.data_report), tracks)
 
 
 def installed(distribution: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipelines import data_section
 from pipelines.options import Printing
 from pipelines.text import printable
 from schemas import tables
@@ -29,12 +30,18 @@ __all__ = ["Result", "aligned", "load", "printable", "problems", "render", "tabl
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run: the rows of ``scores``, the manifest, and what was compared."""
+    """A finished run: the rows of ``scores``, the manifest, what was compared, rows of ``data``."""
 
     scores: list[dict[str, Any]]
     manifest: dict[str, Any]
     comparisons: list[dict[str, Any]] = field(default_factory=list)
     ranking: list[dict[str, Any]] = field(default_factory=list)
+    data: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Where a choice does not suit the data."""
+        return list(self.manifest.get("warnings", []))
 
 
 def load(output: str) -> Result:
@@ -57,14 +64,15 @@ def load(output: str) -> Result:
         ) from error
     scores = _rows(output, path, folder.SCORES, tables.SCORES)
     written = {entry["path"].rsplit("/", 1)[-1] for entry in manifest.get("files", ())}
-    comparisons, ranking = (
+    comparisons, ranking, data = (
         _rows(output, path, name, schema) if name in written else []
         for name, schema in (
             (folder.COMPARISONS, tables.COMPARISONS),
             (folder.RANKING, tables.RANKING),
+            (folder.DATA, tables.DATA),
         )
     )
-    return Result(scores, manifest, comparisons, ranking)
+    return Result(scores, manifest, comparisons, ranking, data)
 
 
 def _rows(output: str, path: str, name: str, schema: pa.Schema) -> list[dict[str, Any]]:
@@ -146,6 +154,9 @@ def table(result: Result, scale: float = 1.0) -> str:
         text += [*aligned(rows), ""]
     text += differences(result, scale)
     text += _explanation(result, scale)
+    if looked_at := data_section.table(result.data):
+        text += ["", *aligned(looked_at), ""]
+    text += [f"warning {printable(warning)}" for warning in result.warnings]
     text += [f"note ({n} rows) {printable(note)}" for note, n in _notes(result).items()]
     text += [f"signature {printable(s)}" for s in result.manifest["signatures"].values()]
     return "\n".join(text) + "\n"
@@ -283,6 +294,7 @@ def _json(result: Result, scale: float, output: str) -> str:
         "scores": rows,
         **({"comparisons": compared} if compared else {}),
         **({"ranking": result.ranking} if result.ranking else {}),
+        "warnings": result.warnings,
         "counts": result.manifest["counts"],
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
@@ -327,6 +339,7 @@ def _markdown(result: Result, scale: float) -> str:
         text.append("| --- | --- | --- | --- | --- |")
         text += [f"| {' | '.join(map(_markdown_text, cells))} |" for cells in lines_of]
         text.append("")
+    text += [f"- warning: {_markdown_text(warning)}" for warning in result.warnings]
     text += [f"- {_markdown_text(note)} ({n} rows)" for note, n in _notes(result).items()]
     text += [f"- signature {_markdown_text(s)}" for s in result.manifest["signatures"].values()]
     return "\n".join(text) + "\n"

@@ -309,6 +309,14 @@ SETTINGS = (
         "ID",
         help="name of the run in the tables (default: a hash of settings and rows)",
     ),
+    Setting(
+        "data_report",
+        RUN,
+        int,
+        10_000,
+        "N",
+        help="rows whose texts are looked at for the data report, about; 0 for none",
+    ),
     Setting("partitions", RUN, int, None, "P", help="(default: by the size of the input)"),
     Setting(
         "replicate_groups",

@@ -103,7 +103,8 @@ class Evaluation:
     main one. combinations: (name, expression), such as 0.3 * bleu[char] + 0.7 * bleu.
     systems: the systems to score; empty: all that occur. slices: columns of the references.
     document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
-    partitions: None to choose by the size of the input.
+    partitions: None to choose by the size of the input. data_report: rows whose texts are looked
+    at for the table data, about; 0 for none.
     """
 
     hypotheses: tuple[str, ...]
@@ -130,6 +131,7 @@ class Evaluation:
     replicate_groups: int = 1
     max_rejected: float = 0.01
     max_characters: int = 100_000
+    data_report: int = 10_000
     format: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
     system: str | None = None
@@ -178,6 +180,7 @@ class Evaluation:
         )
         fine = math.isfinite(self.max_rejected) and 0 <= self.max_rejected <= 1
         _need("max_rejected", self.max_rejected, fine, "a share from 0 to 1")
+        _need("data_report", self.data_report, self.data_report >= 0, "0 or more")
         _need("max_characters", self.max_characters, self.max_characters >= 1, "1 or more")
         if self.document_frequencies and self.save_document_frequencies:
             raise ConfigurationError(

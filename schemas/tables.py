@@ -198,3 +198,14 @@ TOKENIZER_SCORES = _schema(
     ("value", _REAL, "the score on the examples looked at; null if undefined"),
     ("rank", _COUNT, "its place among the systems, the best is 1"),
 )
+
+DATA = _schema(
+    "data",
+    ("table", _TEXT, "hypotheses or references"),
+    ("system", _TEXT, "null for references"),
+    ("track", _TEXT, "by which texts were cut; null for what is of the whole text"),
+    ("measure", _TEXT, "what was counted, such as characters_p50 or texts_with_emoji"),
+    ("count", _COUNT, "how many; null for quantiles"),
+    ("of", _COUNT, "out of how many texts, characters, tokens or examples"),
+    ("value", _REAL, "share, mean or quantile; null if there is nothing to count"),
+)

@@ -19,6 +19,8 @@ COMPARISONS = "comparisons.parquet"
 COMPARISONS_CSV = "comparisons.csv"
 RANKING = "ranking.parquet"
 RANKING_CSV = "ranking.csv"
+DATA = "data.parquet"
+DATA_CSV = "data.csv"
 SEGMENTS = "segments"
 REJECTED = "rejected"
 FOLDERS = (SEGMENTS, REJECTED)
@@ -30,7 +32,7 @@ _PART = r"part-\d{5,}-of-\d{5,}\.parquet"
 _OWN = re.compile(
     rf"(?:(?:{'|'.join(FOLDERS)})/)?\.liangchi-[^/]+"  # a file that was being written
     rf"|(?:{'|'.join(FOLDERS)})/{_PART}"
-    rf"|(?:scores|comparisons|ranking)\.(?:parquet|csv)"
+    rf"|(?:scores|comparisons|ranking|data)\.(?:parquet|csv)"
     rf"|{'|'.join(map(re.escape, (REPLICATES, MANIFEST, MARKER)))}"
 )
 

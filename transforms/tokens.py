@@ -13,10 +13,11 @@ import pyarrow as pa
 from schemas import tables
 from schemas.errors import InputError
 from scoring import joining
+from scoring.data_report import count_texts
 from scoring.joining import Examples
 from scoring.segments import Layout, SegmentTokens, TokenTrack
 from scoring.text.recipe import TextRecipe, token_tracks
-from transforms import accounts, progress, slices
+from transforms import accounts, data, progress, slices
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.read import REFUSED_REFERENCES, ROWS
 from transforms.sources import HYPOTHESES, REFERENCES
@@ -101,30 +102,32 @@ def with_baseline(systems: list[str], baseline: str) -> list[str]:
 
 @dataclass
 class JoinAndTokenise(beam.PTransform):  # type: ignore[misc]
-    """(partition, rows) -> main: (partition, ``TOKENS``); accounts.ACCOUNT: (partition, account).
+    """(partition, rows) -> main: (partition, ``TOKENS``); accounts.ACCOUNT: (partition, account)
+    and, if texts are looked at, (partition, data.DATA).
 
     systems: a side input of the names of all systems (a short list); values: of the most frequent
-    values of slices.
+    values of slices. look_limit: of what is looked at, see ``data.Look``.
     """
 
     text: Text
     systems: beam.pvalue.AsSingleton
     values: beam.pvalue.AsSingleton
+    look_limit: int = 0
 
     def expand(self, rows: beam.PCollection[Keyed]) -> beam.pvalue.DoOutputsTuple:
         return (
             rows
             | "ByPartition" >> beam.GroupByKey()
             | "Join"
-            >> beam.ParDo(_Join(self.text), self.systems, self.values)
+            >> beam.ParDo(_Join(self.text, self.look_limit), self.systems, self.values)
             .with_output_types(Keyed, **{accounts.ACCOUNT: Keyed})
             .with_outputs(accounts.ACCOUNT, main=TOKENS)
         )
 
 
 class _Join(beam.DoFn):  # type: ignore[misc]
-    def __init__(self, text: Text) -> None:
-        self._text = text
+    def __init__(self, text: Text, look_limit: int) -> None:
+        self._text, self._look_limit = text, look_limit
 
     def setup(self) -> None:
         self._recipes = self._text.recipes()
@@ -170,6 +173,10 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             accounts.ACCOUNT, (partition, accounts.account(counts, refused))
         )
         if len(examples):
+            if self._look_limit:
+                recipes = [*self._recipes.values()]
+                seen = count_texts(examples, joined.texts, recipes, self._look_limit)
+                yield beam.pvalue.TaggedOutput(accounts.ACCOUNT, (partition, data.to_packet(seen)))
             tracks = token_tracks(joined.texts, self._recipes)
             yield partition, to_packet(examples, tracks, systems)
         progress.tick(

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from schemas import tables
 from scoring import comparisons, evaluation, hashing
 from scoring.evaluation import OVERALL, StatisticsLayout
-from transforms import accounts, files, folder, progress, scores
+from transforms import accounts, data, files, folder, progress, scores
 from transforms.folder import MANIFEST
 from transforms.frequencies import TABLE, SavedTable
 from transforms.packets import Keyed, Packet, of_kind
@@ -134,7 +134,8 @@ class Run:
     compared: what a signature of a difference has beside that of the score.
     signatures: metric -> signature, with ``own_table`` where the fingerprint of the run's document
     frequencies belongs. manifest: what goes into the manifest as it is. frozen: the tables of
-    document frequencies that were used, saved: those to complete, by track.
+    document frequencies that were used, saved: those to complete, by track. look: at the texts,
+    None if there are none.
     """
 
     output: str
@@ -145,6 +146,7 @@ class Run:
     replicates: int
     slices: tuple[str, ...]
     manifest: str
+    look: data.Look | None = None
     frozen: tuple[tuple[str, SavedTable], ...] = ()
     saved: tuple[tuple[str, SavedTable], ...] = ()
 
@@ -212,6 +214,10 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         written += _write_both(run.output, (folder.SCORES, folder.SCORES_CSV), table)
         if self._measures.comparisons:
             written += self._comparisons(run_id, signatures, systems, done)
+        warnings: list[str] = []
+        if run.look is not None:
+            looked, warnings = data.reported(run.look, packets, systems)
+            written += _write_both(run.output, (folder.DATA, folder.DATA_CSV), looked)
         for track, saved in run.saved:
             written.append(_complete(saved, [part[track] for part in table_parts]))
         manifest = {
@@ -219,6 +225,7 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
             "signatures": signatures,
             **json.loads(run.manifest),
             "systems": list(systems),
+            "warnings": warnings,
             "counts": {
                 name: f"{n:016x}" if name.endswith(accounts.FINGERPRINT) else n
                 for name, n in counts.items()
@@ -228,8 +235,8 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
                 key=lambda entry: str(entry["path"]),
             ),
         }
-        data = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
-        files.write_bytes(files.join(run.output, MANIFEST), data)
+        content = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+        files.write_bytes(files.join(run.output, MANIFEST), content)
         yield 0, Packet(MANIFEST, {"run_id": run_id})
 
     def _comparisons(

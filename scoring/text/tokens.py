@@ -149,6 +149,14 @@ class TakesWords(Protocol):
         """The same tokenizer with these words, and with their hash in its signature."""
 
 
+@runtime_checkable
+class HasDictionary(Protocol):
+    """A tokenizer that has a dictionary."""
+
+    def known(self, words: pa.Array) -> npt.NDArray[np.bool_]:
+        """Which of the words are in it: [words]."""
+
+
 def overlaps(tokenizer: Tokenizer) -> bool:
     """Whether a character may be in several of its tokens: n-gram counts then say less.
 

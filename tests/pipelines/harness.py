@@ -269,7 +269,7 @@ def _arguments(inputs: Inputs | Sequence[str], output: Path, flags: Sequence[obj
 
 def check_same_bytes(one: Output, other: Output) -> None:
     """Scores and replicates of equal bytes; equal segments, however they are cut into files."""
-    for name in ("scores.parquet", "scores.csv", "replicates.parquet"):
+    for name in ("scores.parquet", "scores.csv", "replicates.parquet", "data.parquet", "data.csv"):
         same = (one.folder / name).read_bytes() == (other.folder / name).read_bytes()
         assert same, f"{name} of {one.folder} and {other.folder} differ"
     assert one.segments.schema == other.segments.schema
@@ -277,6 +277,7 @@ def check_same_bytes(one: Output, other: Output) -> None:
     assert repr(one.segments.to_pylist()) == repr(other.segments.to_pylist())
     assert one.manifest["run_id"] == other.manifest["run_id"]
     assert one.counts == other.counts
+    assert one.manifest["warnings"] == other.manifest["warnings"]
 
 
 def integer_digests(segments: pa.Table) -> dict[str, str]:

@@ -54,6 +54,7 @@ family = ["metric", "slice"]
 difference = 0.02
 run_id = "r"
 partitions = 2
+data_report = 50
 replicate_groups = 3
 plan = true
 beam = ["--direct_num_workers=2"]
@@ -82,7 +83,7 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --smoothing_value 0.5 --slices x --document_frequencies d --bootstrap 7 --confidence 0.9
     --seed 3 --resample_by doc --run_id r --baseline s --pairs all
     --tests randomisation --trials 500 --alpha 0.1 --family metric slice --difference 0.02
-    --partitions 2 --replicate_groups 3 --plan
+    --partitions 2 --data_report 50 --replicate_groups 3 --plan
     --direct_num_workers=2 --print json --scale 100 --quiet --log_json
     """
     given = ["" if flag == "EMPTY" else flag for flag in flags.split()]

@@ -57,6 +57,8 @@ def test_the_folder_holds_the_tables_and_nothing_else(ran: harness.Ran) -> None:
     found = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
     assert found == [
         "_liangchi.json",
+        "data.csv",
+        "data.parquet",
         "manifest.json",
         "rejected/part-00000-of-00001.parquet",
         "replicates.parquet",
@@ -76,6 +78,7 @@ def test_the_tables_have_the_promised_schemas(ran: harness.Ran) -> None:
     )
     expected = {
         "scores.parquet": tables.SCORES,
+        "data.parquet": tables.DATA,
         "replicates.parquet": tables.REPLICATES,
         "rejected/part-00000-of-00001.parquet": tables.REJECTED,
         "segments/part-00000-of-00002.parquet": segments,

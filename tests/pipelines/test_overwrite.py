@@ -65,6 +65,8 @@ def test_a_run_is_replaced_by_one_that_says_so(inputs: harness.Inputs, tmp_path:
     # Nothing of the other run is left.
     assert sorted(tree(output)) == [
         "_liangchi.json",
+        "data.csv",
+        "data.parquet",
         "manifest.json",
         "rejected/part-00000-of-00001.parquet",
         "replicates.parquet",

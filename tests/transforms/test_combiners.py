@@ -13,6 +13,9 @@ import pytest
 from combiner_contract import Equal, check_combiner
 
 import transforms
+from scoring.data_report import tally
+from transforms import data
+from transforms.data import TallyFn
 from transforms.packets import Packet
 from transforms.scores import SumFn, sums_packet
 from transforms.slices import TopFn, Tops
@@ -41,6 +44,13 @@ def tops(seed: int) -> Tops:
     return {"topic": {"distinct": 20, "top": top}, f"only {seed}": {"distinct": 1, "top": top[:1]}}
 
 
+def tallied(seed: int, rows: int = 40) -> Packet:
+    """Counts of some texts; values stand in several of them."""
+    draw = np.random.default_rng(seed)
+    values = draw.integers(0, 2 * rows, rows)
+    return data.to_packet(tally([(draw.integers(0, 3, rows), 2, values, 1)]))
+
+
 CASES: list[tuple[type[beam.CombineFn], Sequence[Any], Equal]] = [
     (SumFn, [sums(seed) for seed in range(8)], same_packet),
     (SumFn, [sums(0)], same_packet),
@@ -49,6 +59,9 @@ CASES: list[tuple[type[beam.CombineFn], Sequence[Any], Equal]] = [
     (SystemsFn, [], is_equal),
     (TopFn, [tops(seed) for seed in range(8)], is_equal),
     (TopFn, [{}, tops(0), {}], is_equal),
+    (TallyFn, [tallied(seed) for seed in range(8)], same_packet),
+    (TallyFn, [tallied(seed, 9_000) for seed in range(8)], same_packet),
+    (TallyFn, [], same_packet),
 ]
 
 

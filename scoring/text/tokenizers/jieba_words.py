@@ -86,6 +86,11 @@ class JiebaTokenizer:
         """The same with a user's words."""
         return replace(self, words=words)
 
+    def known(self, words: pa.Array) -> npt.NDArray[np.bool_]:
+        """Which of the words are in the dictionary: [words]."""
+        has = dictionary(self.words).has
+        return np.fromiter(map(has, words.to_pylist()), np.bool_, len(words))
+
     def tokenize(self, texts: pa.Array) -> Tokens:
         if not len(texts):
             return Tokens.from_flat([], np.zeros(0, np.int64))
