@@ -4,6 +4,7 @@ The four rules are those of the mteval script (NIST), in sacrebleu's order: cut 
 punctuation; at . and , unless a digit stands before; unless a digit stands behind; at a dash
 behind a digit. Texts are joined by newlines, which no rule may look across: unlike a blank, a
 newline (the edge of a text) does not count as 'something other than a digit'.
+The script also puts blanks around blanks, which changes no token and is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from scoring.text.tokens import Tokens
 
 RULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"([ !\"#$%&()*+/:;<=>?@\[\\\]^_`{|}~])"), r" \1 "),
+    (re.compile(r"([!\"#$%&()*+/:;<=>?@\[\\\]^_`{|}~])"), r" \1 "),
     (re.compile(r"([^0-9\n])([\.,])"), r"\1 \2 "),
     (re.compile(r"([\.,])([^0-9\n])"), r" \1 \2"),
     (re.compile(r"([0-9])(-)"), r"\1 \2 "),

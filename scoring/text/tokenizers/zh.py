@@ -9,24 +9,21 @@ is kept.
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from scoring.text.tokenizers import rules
 from scoring.text.tokens import Tokens
 
-_CUT_OUT = re.compile(
-    "(["
-    "\u2001-\u2a6d"  # see above
-    "\u2e80-\u2fdf"  # radicals
-    "\u2ff0-\u303f"  # description characters, punctuation
-    "\u3100-\u312f\u31a0-\u31ef"  # bopomofo, strokes
-    "\u3200-\u4db5\u4e00-\u9fbb"  # enclosed and squared, extension A, unified
-    "\uf900-\ufa2d\ufa30-\ufa6a\ufa70-\ufad9"  # compatibility
-    "\ufe10-\ufe1f\ufe30-\ufe4f"  # vertical and compatibility forms
-    "\uff00-\uffef"  # full-width
-    "])"
+_CUT_OUT = (
+    r"[\x{2001}-\x{2a6d}"  # see above
+    r"\x{2e80}-\x{2fdf}"  # radicals
+    r"\x{2ff0}-\x{303f}"  # description characters, punctuation
+    r"\x{3100}-\x{312f}\x{31a0}-\x{31ef}"  # bopomofo, strokes
+    r"\x{3200}-\x{4db5}\x{4e00}-\x{9fbb}"  # enclosed and squared, extension A, unified
+    r"\x{f900}-\x{fa2d}\x{fa30}-\x{fa6a}\x{fa70}-\x{fad9}"  # compatibility
+    r"\x{fe10}-\x{fe1f}\x{fe30}-\x{fe4f}"  # vertical and compatibility forms
+    r"\x{ff00}-\x{ffef}]"  # full-width
 )
 
 
@@ -39,5 +36,6 @@ class ZhTokenizer:
         return "zh"
 
     def tokenize(self, texts: pa.Array) -> Tokens:
-        joined = "\n".join(text.strip().replace("\n", " ") for text in texts.to_pylist())
-        return rules.cut(_CUT_OUT.sub(r" \1 ", joined).split("\n") if len(texts) else [])
+        stripped = [text.strip().replace("\n", " ") for text in texts.to_pylist()]
+        cut_out = pc.replace_substring_regex(pa.array(stripped, pa.string()), _CUT_OUT, r" \0 ")
+        return rules.cut(cut_out.to_pylist())
