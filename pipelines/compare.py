@@ -16,7 +16,7 @@ from runners import choice
 from runners.base import Job
 from schemas.configuration import Comparison
 from schemas.errors import ConfigurationError, InputError
-from scoring.comparisons import Comparisons
+from scoring.comparisons import NOT_COMPARED, Comparisons
 from transforms import accounts, create, files, folder, saved, write
 from transforms.packets import Keyed, Packet
 from transforms.scores import STATISTICS, Measures, ScoreSlices
@@ -112,8 +112,7 @@ class _Run:
 
     @property
     def systems(self) -> list[str]:
-        found: list[str] = self.manifest["systems"]
-        return found
+        return [name for name in self.manifest["systems"] if name not in NOT_COMPARED]
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -223,6 +222,7 @@ def plan(call: Call) -> Planned:
     slices = tuple(name for name in configs[0].slices if name in configs[1].slices)
     measures = replace(
         measured.only(measured.measures(configs[0]), metrics),
+        ceiling=False,
         comparisons=Comparisons(
             named=tuple((names[places[1, b]], names[places[0, a]]) for a, b in pairs),
             tests=call.comparison.tests,

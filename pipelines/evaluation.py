@@ -23,12 +23,14 @@ from runners.base import Job
 from schemas.configuration import Evaluation
 from schemas.errors import ConfigurationError
 from scoring import hashing
+from scoring.ceiling import with_ceiling
 from transforms import (
     accounts,
     create,
     data,
     estimates,
     files,
+    floor,
     frequencies,
     read,
     scores,
@@ -96,9 +98,18 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     baseline = config.comparison.baseline
     if baseline is not None:
         named = named | "Baseline" >> beam.Map(tokens.with_baseline, baseline)
-    systems = beam.pvalue.AsSingleton(named)
+    joining = rows[read.ROWS]
+    if config.reference_ceiling:
+        named = named | "WithFloor" >> beam.Map(floor.with_floor).with_output_types(list[str])
+        shards = floor.shards(inputs.rows(sources.REFERENCES))
+        shuffled = joining | "Floor" >> floor.ShuffleReferences(shards, inputs.partitions)
+        joining = (joining, shuffled) | "WithShuffled" >> beam.Flatten()
+    systems = scored_systems = beam.pvalue.AsSingleton(named)
+    if config.reference_ceiling:
+        more = named | "WithCeiling" >> beam.Map(with_ceiling).with_output_types(list[str])
+        scored_systems = beam.pvalue.AsSingleton(more)
     values = rows[slices.VALUES] | "SliceValues" >> slices.CommonValues()
-    joined = rows[read.ROWS] | "Join" >> tokens.JoinAndTokenise(
+    joined = joining | "Join" >> tokens.JoinAndTokenise(
         plan.text, systems, beam.pvalue.AsSingleton(values), plan.look.limit
     )
     results: list[beam.PCollection[Keyed]] = []
@@ -119,7 +130,9 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     results += [
         statistics
         | "Slices"
-        >> scores.ScoreSlices(plan.measures, systems, config.replicate_groups, inputs.partitions),
+        >> scores.ScoreSlices(
+            plan.measures, scored_systems, config.replicate_groups, inputs.partitions
+        ),
         statistics
         | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions),
         (
@@ -156,7 +169,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     return (
         results
         | "Results" >> beam.Flatten()
-        | "WriteResults" >> write.WriteResults(run, plan.measures, systems)
+        | "WriteResults" >> write.WriteResults(run, plan.measures, scored_systems)
     )
 
 

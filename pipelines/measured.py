@@ -34,6 +34,7 @@ def measures(config: Evaluation) -> Measures:
         own_units=bootstrap.resample_by is None,
         comparisons=_comparisons(config),
         family=config.comparison.family,
+        ceiling=config.reference_ceiling,
         combinations=tuple(
             (
                 name,

@@ -233,6 +233,15 @@ SETTINGS = (
         "frequent; the rest is 'other')",
     ),
     Setting(
+        "reference_ceiling",
+        MEASURE,
+        bool,
+        False,
+        "",
+        help="score the references too: each against the others of its example (ceiling), and "
+        "against those of another (floor)",
+    ),
+    Setting(
         "document_frequencies",
         MEASURE,
         str,

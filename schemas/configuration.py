@@ -103,6 +103,7 @@ class Evaluation:
     main one. combinations: (name, expression), such as 0.3 * bleu[char] + 0.7 * bleu.
     systems: the systems to score; empty: all that occur. slices: columns of the references.
     document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
+    reference_ceiling: score the references too, against each other and shuffled.
     partitions: None to choose by the size of the input. data_report: rows whose texts are looked
     at for the table data, about; 0 for none.
     """
@@ -121,6 +122,7 @@ class Evaluation:
     smoothing_value: float | None = None
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     comparison: Comparison = field(default_factory=Comparison)
+    reference_ceiling: bool = False
     slices: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     missing: str = "empty"

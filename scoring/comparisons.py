@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scoring import ceiling
 from scoring.evaluation import EXAMPLES, StatisticsLayout
 from scoring.statistics import effects, multiplicity, paired, power, ranking
 from scoring.statistics.intervals import percentile_interval
@@ -23,6 +24,9 @@ Floats = npt.NDArray[np.float64]
 
 BOOTSTRAP, RANDOMISATION = "bootstrap", "randomisation"
 TESTS = (BOOTSTRAP, RANDOMISATION)
+
+NOT_COMPARED = ceiling.NAMES
+"""What stands among the systems to be looked at only."""
 
 OUTCOMES = ("wins", "losses", "ties")
 
@@ -68,7 +72,7 @@ class Comparisons:
             raise ValueError(f"no system is called {self.baseline!r}; there are {list(systems)}")
         if not self:
             return ()
-        numbers = range(len(systems))
+        numbers = [i for i, name in enumerate(systems) if name not in NOT_COMPARED]
         place_of = {name: i for i, name in enumerate(systems)}
         found = [(place_of[system], place_of[baseline]) for system, baseline in self.named]
         if self.baseline is not None:
@@ -76,7 +80,7 @@ class Comparisons:
             found += [(i, place) for i in numbers if i != place]
         if self.every_pair:
             known = {frozenset(pair) for pair in found}
-            found += [(i, j) for j in numbers for i in numbers[j + 1 :] if {i, j} not in known]
+            found += [(i, j) for j in numbers for i in numbers if i > j and {i, j} not in known]
         if not self.common:
             return tuple(Pair(i, j, (i, j)) for i, j in found)
         first = len(systems)

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
+from scoring import ceiling, evaluation, hashing
 from scoring import comparisons as compared
-from scoring import evaluation, hashing
 from scoring.comparisons import NO_COMPARISONS, Comparisons
 from scoring.evaluation import StatisticsLayout
 from scoring.joining import Examples
@@ -62,6 +63,7 @@ class Measures:
     combinations: tuple[tuple[str, tuple[tuple[float, MetricSpec], ...]], ...] = ()
     comparisons: Comparisons = NO_COMPARISONS
     family: tuple[str, ...] = ()
+    ceiling: bool = False
 
     def layout(self) -> StatisticsLayout:
         """The metrics, made where they are used."""
@@ -131,10 +133,14 @@ class _Score(beam.DoFn):  # type: ignore[misc]
         if self._orders:
             tracks = frequencies.with_answers(tracks, self._orders, packets)
         segments = self._layout.segment_statistics(tracks)
+        per_example = self._layout.per_example(segments, examples)
+        if self._measures.ceiling:
+            top = ceiling.ceiling(self._layout, tracks, len(examples))
+            per_example = np.concatenate([per_example, top], axis=1)
         first = next(iter(tracks.values()))
         arrays = {
             "segments": segments,
-            "per_example": self._layout.per_example(segments, examples),
+            "per_example": per_example,
             "matched": first.matched_references(),
             "references": examples.layout.references,
             "hypotheses": examples.layout.hypotheses,
@@ -408,10 +414,16 @@ def finished(
     )
     meta = {
         "slice": list(of_slice),
-        "rows": [asdict(score) for score in done.scores],
+        "rows": [_with_note(asdict(score)) for score in done.scores],
         "differences": [asdict(difference) for difference in differences],
     }
     return Packet(SCORES, meta, {"replicates": done.replicates})
+
+
+def _with_note(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of scores; what is no system says what it is."""
+    notes = (ceiling.NOTES.get(row["system"], ""), row["note"])
+    return {**row, "note": "; ".join(note for note in notes if note)}
 
 
 def _with_block(element: tuple[SliceKey, Packet]) -> Keyed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apache_beam as beam
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 from schemas import tables
 from schemas.errors import InputError
 from scoring import joining
+from scoring.ceiling import FLOOR
 from scoring.data_report import count_texts
 from scoring.joining import Examples
 from scoring.segments import Layout, SegmentTokens, TokenTrack
@@ -23,6 +24,8 @@ from transforms.read import REFUSED_REFERENCES, ROWS
 from transforms.sources import HYPOTHESES, REFERENCES
 
 TOKENS = "tokens"
+SHUFFLED = "shuffled"
+"""Kind of packet: rows of example_id and the text of another example, see transforms/floor.py."""
 
 MOST_SYSTEMS = 1000
 """More are a wrong column: statistics are arrays of examples x systems."""
@@ -142,6 +145,8 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         packets = list(packets)
         hypotheses = _rows(packets, HYPOTHESES, _NO_HYPOTHESES)
         references = _rows(packets, REFERENCES, _no_references(self._text.reference_columns))
+        given, shuffled = len(hypotheses), _rows(packets, SHUFFLED, _NO_SHUFFLED)
+        hypotheses = _with_floor(hypotheses, shuffled)
         joined = joining.join(
             hypotheses,
             references,
@@ -151,6 +156,7 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             self._text.slices,
             _rows(packets, REFUSED_REFERENCES, _NO_IDS).column("example_id"),
         )
+        joined = _without_floor(joined, given, len(shuffled))
         examples, lumped = slices.relabelled(joined.examples, values)
         sources = {HYPOTHESES: hypotheses, REFERENCES: references}
         refused = (
@@ -179,9 +185,7 @@ class _Join(beam.DoFn):  # type: ignore[misc]
                 yield beam.pvalue.TaggedOutput(accounts.ACCOUNT, (partition, data.to_packet(seen)))
             tracks = token_tracks(joined.texts, self._recipes)
             yield partition, to_packet(examples, tracks, systems)
-        progress.tick(
-            progress.JOIN, len(hypotheses) + len(references), onward=len(joined.examples.system)
-        )
+        progress.tick(progress.JOIN, given + len(references), onward=len(joined.examples.system))
 
 
 _NO_HYPOTHESES = pa.table(
@@ -194,6 +198,44 @@ _NO_HYPOTHESES = pa.table(
         tables.ROW: pa.array([], pa.int64()),
     }
 )
+
+
+_NO_SHUFFLED = _NO_HYPOTHESES.select(["example_id", "text"])
+
+
+def _with_floor(hypotheses: pa.Table, shuffled: pa.Table) -> pa.Table:
+    """The rows of the hypotheses, and behind them those that are made of other references."""
+    if not len(shuffled):
+        return hypotheses
+    made = {
+        "example_id": shuffled.column("example_id"),
+        "system": pa.chunked_array([pa.repeat(FLOOR, len(shuffled))]),
+        "sample": pa.chunked_array([np.zeros(len(shuffled), np.int32)]),
+        "text": shuffled.column("text"),
+    }
+    columns = [
+        made[field.name].cast(field.type)
+        if field.name in made
+        else pa.nulls(len(shuffled), field.type)
+        for field in hypotheses.schema
+    ]
+    return pa.concat_tables([hypotheses, pa.table(columns, schema=hypotheses.schema)])
+
+
+def _without_floor(joined: joining.Joined, given: int, made: int) -> joining.Joined:
+    """The account of the first ``given`` rows of hypotheses: the others were made here."""
+    if not made:
+        return joined
+    refusals = [
+        replace(r, rows=r.rows[r.rows < given]) if r.table == HYPOTHESES else r
+        for r in joined.refusals
+    ]
+    unused = sum(
+        int(np.count_nonzero(r.rows >= given)) for r in joined.refusals if r.table == HYPOTHESES
+    )
+    counts = dict(joined.counts)
+    counts["hypotheses.scored"] -= made - unused
+    return replace(joined, refusals=tuple(r for r in refusals if len(r.rows)), counts=counts)
 
 
 _NO_IDS = pa.table({"example_id": pa.array([], pa.string())})

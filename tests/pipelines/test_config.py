@@ -40,6 +40,7 @@ weights = [1, 0.0]
 smoothing = "floor"
 smoothing_value = 0.5
 slices = ["x"]
+reference_ceiling = true
 document_frequencies = "d"
 bootstrap = 7
 confidence = 0.9
@@ -80,7 +81,8 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --skip_bad_files --metrics bleu bleu[t] --tokenizer char
     --preset sacrebleu --steps nfkc lowercase --after stopwords:file=s --user_dictionaries u
     --tracks t=zh --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
-    --smoothing_value 0.5 --slices x --document_frequencies d --bootstrap 7 --confidence 0.9
+    --smoothing_value 0.5 --slices x --reference_ceiling --document_frequencies d
+    --bootstrap 7 --confidence 0.9
     --seed 3 --resample_by doc --run_id r --baseline s --pairs all
     --tests randomisation --trials 500 --alpha 0.1 --family metric slice --difference 0.02
     --partitions 2 --data_report 50 --replicate_groups 3 --plan
