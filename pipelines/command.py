@@ -30,6 +30,7 @@ _USAGE = """usage: liangchi COMMAND ...
   compare    compare two finished runs
   tokenize   show what a recipe does to a text, step by step
   tokenizers compare tokenizers on your data
+  suggest    find candidates for your dictionaries in your data
 
 liangchi COMMAND --help says more.
 """
@@ -308,6 +309,15 @@ def tokenizers(session: Session, arguments: Sequence[str]) -> int:
     return FINE
 
 
+def suggest(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi suggest``"""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from pipelines.suggest import suggest
+
+    sys.stdout.write(suggest(arguments))
+    return FINE
+
+
 _COMMANDS: dict[str, Callable[[Session, Sequence[str]], int]] = {
     "evaluate": evaluate,
     "score": score,
@@ -317,6 +327,7 @@ _COMMANDS: dict[str, Callable[[Session, Sequence[str]], int]] = {
     "compare": compare,
     "tokenize": tokenize,
     "tokenizers": tokenizers,
+    "suggest": suggest,
 }
 
 if __name__ == "__main__":

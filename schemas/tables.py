@@ -209,3 +209,18 @@ DATA = _schema(
     ("of", _COUNT, "out of how many texts, characters, tokens or examples"),
     ("value", _REAL, "share, mean or quantile; null if there is nothing to count"),
 )
+
+SUGGESTIONS = _schema(
+    "suggestions",
+    ("kind", _TEXT, "word, stop_word, synonym; synonym_unused: one that has no place in a group"),
+    ("word", _TEXT, "the candidate"),
+    ("other", _TEXT, "word: how it is cut now, | between tokens; synonym: what becomes the word"),
+    (
+        "count",
+        _COUNT,
+        "word: how often; stop_word: in how many texts; synonym: in how many examples",
+    ),
+    ("measure", _REAL, "word: cohesion in nats; stop_word: mean TF-IDF; null for synonyms"),
+    ("example", _TEXT, "a text that has it; of a synonym a hypothesis"),
+    ("reference", _TEXT, "of a synonym the reference of the example; else null"),
+)

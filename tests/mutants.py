@@ -99,6 +99,27 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
+        "a text counts as repeated by samples of one example",
+        "scoring/data_report.py",
+        "pair = np.unique(key) // (int(example.max()) + 1)",
+        "pair = key // (int(example.max()) + 1)",
+        ("tests/scoring/test_data_report.py", "text_by_text"),
+    ),
+    Mutant(
+        "the end of a text is a boundary that all agree on",
+        "scoring/text/agreement.py",
+        "both=shared - filled,",
+        "both=shared,",
+        ("tests/scoring/text/test_agreement.py", ""),
+    ),
+    Mutant(
+        "a word that both texts have is a synonym all the same",
+        "scoring/suggestions.py",
+        "apart &= ~_among(text[two] * size + ids[one], has)",
+        "apart &= True",
+        ("tests/scoring/test_suggestions.py", "misses or no_miss"),
+    ),
+    Mutant(
         "a user's word cuts a run that goes on behind it",
         "scoring/text/tokenizers/user_words.py",
         "(_inside(text, start) or _inside(text, end))",
