@@ -48,6 +48,7 @@ SLICES = ("tests/pipelines/test_slices.py", "examples_alone or add_up")
 FROZEN = ("tests/pipelines/test_slices.py", "own_saved_table or examples_alone")
 UNITS = ("tests/pipelines/test_slices.py", "units")
 ROWS = ("tests/transforms/test_rows.py", "")
+COMPARED = ("tests/scoring/test_comparisons.py", "")
 WORDS = ("tests/scoring/text/test_jieba_modes.py", "never_cuts or mix")
 NUMBERS = ("tests/scoring/text/test_numbers.py", "equal or form or idioms")
 COMBINERS = ("tests/transforms/test_combiners.py", "")
@@ -139,6 +140,41 @@ MUTANTS = (
         "tokens = tokens.split(pc.and_(chinese, gone), list)",
         "tokens = tokens.split(pc.and_(chinese, pc.invert(chinese)), list)",
         ("tests/scoring/text/test_jieba_modes.py", "taken_out"),
+    ),
+    Mutant(
+        "a swap moves one system only",
+        "scoring/comparisons.py",
+        "other = metric.score(sums.plain[baseline, columns] - moves)",
+        "other = metric.score(sums.plain[baseline, columns] + 0 * moves)",
+        COMPARED,
+    ),
+    Mutant(
+        "the interval of a difference is taken from all draws",
+        "scoring/comparisons.py",
+        "interval = percentile_interval(moved[:replicates], confidence, of_pair)",
+        "interval = percentile_interval(moved, confidence, of_pair)",
+        COMPARED,
+    ),
+    Mutant(
+        "a pair is compared on what one of the two has",
+        "scoring/comparisons.py",
+        "both = (has[:, pair.system] & has[:, pair.baseline])[:, None, None]",
+        "both = (has[:, pair.system] | has[:, pair.baseline])[:, None, None]",
+        COMPARED,
+    ),
+    Mutant(
+        "a family spans all metrics",
+        "scoring/comparisons.py",
+        "for name in FAMILY if name not in family",
+        "for name in FAMILY if name not in (*family, 'metric')",
+        COMPARED,
+    ),
+    Mutant(
+        "the reference that is left out stays among the others",
+        "scoring/ceiling.py",
+        "made = Layout(references=sizes - 1,",
+        "made = Layout(references=sizes,",
+        ("tests/pipelines/test_reference_ceiling.py", "left_out"),
     ),
     Mutant(
         "an emoji ends at its first joiner",
