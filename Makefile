@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check format clean
+.PHONY: demo test quick check format clean prism
 
 demo: $(VENV)/installed
 	@output=out/demo-$$(date +%Y%m%d-%H%M%S) && \
@@ -26,6 +26,10 @@ check: $(VENV)/installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Beam's Prism runner, of the version that Beam for Python has here, from the Go module proxy. Needs
+# Go 1.26 or newer; .ci/run sees to it.
+prism: $(VENV)/installed-prism
+
 format: $(VENV)/installed-test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -43,3 +47,8 @@ $(VENV)/installed: setup.py constraints.txt | $(VENV)/bin/python
 $(VENV)/installed-test: setup.py constraints.txt | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
 	touch $@ $(VENV)/installed
+
+# The name of the binary has no version, so the stamp has: another Beam builds another one.
+$(VENV)/installed-prism: constraints.txt runners/install_prism | $(VENV)/bin/python
+	runners/install_prism $(BIN) $$(sed -n 's/^apache-beam==//p' constraints.txt)
+	touch $@

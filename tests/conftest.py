@@ -8,8 +8,8 @@ from hypothesis import settings
 _TESTS = Path(__file__).resolve().parent
 
 # Tests are no package (a package tests/scoring would hide the room of that name), so the helpers
-# slow_scores.py and scoring/builders.py are found by path.
-for _folder in (_TESTS.parent, _TESTS, _TESTS / "scoring"):
+# slow_scores.py, scoring/builders.py and pipelines/harness.py are found by path.
+for _folder in (_TESTS.parent, _TESTS, _TESTS / "scoring", _TESTS / "pipelines"):
     if str(_folder) not in sys.path:
         sys.path.append(str(_folder))
 

@@ -1,0 +1,135 @@
+"""The same job on every runner that can be had: the same bytes in every data file.
+
+On Flink too, where ``LIANGCHI_FLINK_JOB_ENDPOINT`` names a job server; its workers are pools at
+``LIANGCHI_FLINK_ENVIRONMENT`` (localhost:50000) and must see this machine's temporary folder
+(``--basetemp`` names another). ``LIANGCHI_FLINK_VERSION`` is 1.20 unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import harness
+import pyarrow as pa
+import pytest
+import services
+
+from runners import prism
+
+FLAGS = (
+    *("--slices", "domain", "--bootstrap", "300", "--partitions", "5", "--max_rejected", "0.1"),
+    *("--save_document_frequencies", "{output}-table"),
+)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> harness.Inputs:
+    """The chat example and rows that are refused, in several files and row groups."""
+    hypotheses = harness.read_folder(harness.CHAT_INPUTS.hypotheses)
+    references = harness.read_folder(harness.CHAT_INPUTS.references)
+    known = hypotheses.column("example_id")[0].as_py()
+    system = hypotheses.column("system")[0].as_py()
+    warts = [
+        (None, system, 0, "没有编号"),
+        (known, None, 0, "没有系统"),
+        (known, system, 0, "同一个编号,另一句话"),
+        ("nowhere", system, 0, "没有参考"),
+        (known, system, 7, "长" * 200_000),
+    ]
+    more = harness.hypotheses_table(warts).cast(hypotheses.schema)
+    none = pa.Table.from_pylist([{"example_id": "empty"}], schema=references.schema)
+    return harness.write_inputs(
+        tmp_path_factory.mktemp("inputs"),
+        pa.concat_tables([hypotheses, more]),
+        pa.concat_tables([references, none]),
+        shards=3,
+        row_group_size=90,
+        shuffle=1,
+    )
+
+
+def flags(output: Path) -> list[str]:
+    return [flag.format(output=output) for flag in FLAGS]
+
+
+@pytest.fixture(scope="module")
+def reference(inputs: harness.Inputs, tmp_path_factory: pytest.TempPathFactory) -> harness.Output:
+    output = tmp_path_factory.mktemp("memory") / "out"
+    return harness.run(inputs, output, *flags(output)).fine()
+
+
+Services = list[str]
+
+
+@pytest.fixture(params=["multi_processing", "job_service", "prism", "flink"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Services]:
+    """The options that make a job run somewhere."""
+    if request.param == "multi_processing":
+        yield ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
+    elif request.param == "job_service":
+        with services.job_service(tmp_path) as job, services.worker_pool(tmp_path) as pool:
+            yield [
+                *("--runner=portable", f"--job_endpoint={job}"),
+                *("--environment_type=EXTERNAL", f"--environment_config={pool}"),
+            ]
+        starts = (tmp_path / "worker-pool.log").read_text().count("Starting worker with")
+        assert starts == 2
+    elif request.param == "prism":
+        if prism.location() is None:
+            missing = "no Prism: make prism builds it"
+            assert not os.environ.get("CI"), missing
+            pytest.skip(missing)
+        yield ["--runner=prism"]
+    else:
+        endpoint = os.environ.get("LIANGCHI_FLINK_JOB_ENDPOINT")
+        pool = os.environ.get("LIANGCHI_FLINK_ENVIRONMENT", "localhost:50000")
+        if endpoint is None:
+            pytest.skip("LIANGCHI_FLINK_JOB_ENDPOINT names no job server of Flink")
+        yield [
+            *("--runner=flink", f"--job_endpoint={endpoint}"),
+            f"--environment_config={pool}",
+            f"--flink_version={os.environ.get('LIANGCHI_FLINK_VERSION', '1.20')}",
+        ]
+
+
+def test_every_data_file_has_the_bytes_of_the_run_in_memory(
+    inputs: harness.Inputs, reference: harness.Output, tmp_path: Path, where: Services
+) -> None:
+    output = tmp_path / "out"
+    start = time.monotonic()
+    ran = harness.run_process(inputs, output, *flags(output), *where).fine()
+    print(f"{where[0]}: {time.monotonic() - start:.1f} s")
+    expected, found = digests(reference), digests(ran)
+    assert set(found) == set(expected)
+    assert len(found) > 10
+    differing = [name for name in expected if found[name] != expected[name]]
+    assert not differing
+    assert ran.counts == reference.counts
+    assert ran.manifest["run_id"] == reference.manifest["run_id"]
+
+
+def test_the_run_has_what_it_should_have(reference: harness.Output) -> None:
+    # So that the test above compares something.
+    counts = reference.counts
+    assert counts["hypotheses.refused"] >= 4
+    assert {row["reason"] for row in reference.rejected} >= {"too_long", "conflict"}
+    assert {row["slice"] for row in reference.scores} == {"overall", "domain"}
+
+
+def digests(output: harness.Output) -> dict[str, str]:
+    """SHA-256 of every file of a run but the manifest, and of its table of frequencies."""
+    table = output.folder.with_name(f"{output.folder.name}-table")
+    files = [
+        (folder, path)
+        for folder in (output.folder, table)
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in ("manifest.json", "_liangchi.json")
+    ]
+    return {
+        f"{folder.name}/{path.relative_to(folder)}": hashlib.sha256(path.read_bytes()).hexdigest()
+        for folder, path in files
+    }
