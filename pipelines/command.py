@@ -24,6 +24,7 @@ _USAGE = """usage: liangchi COMMAND ...
 
   evaluate   score systems' texts against references
   score      the same for files of lines; a line a score
+  doctor     check that a run could work, here and on its workers
   config     print the settings in force, as a file for --config
   show       print a finished run again
   explain    show how one example got its scores
@@ -273,6 +274,25 @@ def config(session: Session, arguments: Sequence[str]) -> int:
     return FINE
 
 
+def doctor(session: Session, arguments: Sequence[str]) -> int:
+    """``liangchi doctor``"""
+    from pipelines import options
+
+    found = options.values(arguments, "doctor")
+    session.log.as_json = found["log_json"]
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from pipelines import doctor
+
+    code = FINE
+    for line in doctor.examined(found):
+        sys.stdout.write(doctor.as_json(line) if found["print"] == "json" else doctor.printed(line))
+        sys.stdout.flush()
+        code = WRONG_CALL if line.state == doctor.WRONG else code
+    if session.owner:
+        session.end(code)  # what did not answer in time would keep the process
+    return code
+
+
 def show(session: Session, arguments: Sequence[str]) -> int:
     """``liangchi show``"""
     from pipelines.show import show
@@ -321,6 +341,7 @@ def suggest(session: Session, arguments: Sequence[str]) -> int:
 _COMMANDS: dict[str, Callable[[Session, Sequence[str]], int]] = {
     "evaluate": evaluate,
     "score": score,
+    "doctor": doctor,
     "config": config,
     "show": show,
     "explain": explain,

@@ -101,6 +101,12 @@ _PROGRAMS = {
         more_flags={"hypotheses": ("--hypothesis",)},
         optional=("output",),
     ),
+    "doctor": _Program(
+        "Check that a run with these flags could work, here and on its workers: versions, "
+        "services,\nfiles, memory. Runs a job of one element; writes a file to the output and "
+        "deletes it.",
+        optional=("hypotheses", "references", "output"),
+    ),
     "config": _Program(
         "Print the settings in force, from flags and --config, as a file for --config.",
         optional=("hypotheses", "references", "output"),

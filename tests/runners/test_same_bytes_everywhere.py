@@ -116,7 +116,7 @@ def test_the_run_has_what_it_should_have(reference: harness.Output) -> None:
     # So that the test above compares something.
     counts = reference.counts
     assert counts["hypotheses.refused"] >= 4
-    assert {row["reason"] for row in reference.rejected} >= {"too_long", "conflict"}
+    assert {row["reason"] for row in reference.rejected} >= {"too_long", "contradictory"}
     assert {row["slice"] for row in reference.scores} == {"overall", "domain"}
 
 
