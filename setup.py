@@ -17,6 +17,8 @@ ROOMS = [
     "scoring.text.tokenizers",
     "schemas",
     "runners",
+    "runners.dataflow",
+    "runners.flink",
 ]
 
 # Why each is there: docs/dependencies.md.
@@ -33,6 +35,9 @@ REQUIRED = [
     "tomli>=2.0,<3; python_version < '3.11'",
 ]
 
+# Object stores and Dataflow.
+CLOUDS = {"gcp": ["apache-beam[gcp]"], "aws": ["apache-beam[aws]"]}
+
 # What .ci/run and the tests need beside it.
 TEST = [
     "emoji>=2.16,<2.17",
@@ -41,6 +46,7 @@ TEST = [
     "mypy>=1.15",
     "pycocoevalcap>=1.2",
     "pytest>=8",
+    "PyYAML>=6",
     "ruff>=0.9",
     "sacrebleu>=2.6,<2.7",
 ]
@@ -54,6 +60,7 @@ TOKENIZERS = {
     "ltp": ["ltp>=4.2,<5"],
     "hanlp": ["hanlp>=2.1,<3"],
 }
+TEST += CLOUDS["gcp"]
 TEST += [*TOKENIZERS["lindera"], *TOKENIZERS["wapic"], *TOKENIZERS["lac"]]
 
 setup(
@@ -73,6 +80,6 @@ setup(
         "Programming Language :: Python :: 3.11",
     ],
     install_requires=REQUIRED,
-    extras_require={"test": TEST, **TOKENIZERS},
+    extras_require={"test": TEST, **CLOUDS, **TOKENIZERS},
     entry_points={"console_scripts": ["liangchi = pipelines.command:main"]},
 )

@@ -243,7 +243,8 @@ def open_pipeline(arguments: list[str], take: Callable[[], None]) -> beam.Pipeli
 
     Raises ConfigurationError, and what ``take`` raises.
     """
-    runners.direct.prepare()
+    if choice.chosen(arguments) is runners.direct.RUNNER:
+        runners.direct.prepare()
     options = PipelineOptions(arguments)
     try:
         root = beam.Pipeline(options=options)

@@ -133,10 +133,18 @@ def is_here(address: str) -> bool:
     return host_of(address) in LOCAL_HOSTS
 
 
+def no_session(given: Given) -> list[Default]:
+    """So that workers get nothing of the process that submits."""
+    if given.has("save_main_session"):
+        return []
+    reason = "liangchi is installed on the workers: nothing of this process is sent"
+    return given.missing([Default("--no_save_main_session", reason)])
+
+
 def pool_defaults(given: Given) -> Sequence[Default]:
     """The environment for workers that are pools beside what runs the job."""
     if given.has("environment_type"):
-        return []
+        return no_session(given)
     return [
         Default("--environment_type=EXTERNAL", "workers of our image; Beam's default is Docker"),
         *given.missing(
@@ -147,4 +155,5 @@ def pool_defaults(given: Given) -> Sequence[Default]:
                 )
             ]
         ),
+        *no_session(given),
     ]

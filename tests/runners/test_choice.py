@@ -18,7 +18,7 @@ CLOUD = Job(10_000_000, 640, ("gs://b/a.parquet",), ("gs://b/out",))
 FLINK = ["--runner=flink", "--job_endpoint=localhost:8099", "--flink_version=1.20"]
 DATAFLOW = [
     *("--runner", "dataflow", "--project=p", "--region=europe-west4"),
-    *("--temp_location=gs://b/tmp", "--sdk_container_image=r/liangchi:1"),
+    *("--temp_location=gs://bucket/tmp", "--sdk_container_image=r/liangchi:1"),
 ]
 
 
@@ -66,7 +66,8 @@ def test_every_default_has_a_reason_and_is_an_option_of_beam_or_of_the_job_serve
         assert 5 < len(default.reason) < 80
         name = default.option[2:].split("=")[0]
         known = PipelineOptions([]).get_all_options()
-        assert {name, name.removeprefix("worker_")} & set(known) or name in of_flink
+        names = {name, name.removeprefix("worker_"), name.removeprefix("no_")}
+        assert names & set(known) or name in of_flink
 
 
 @pytest.mark.parametrize("arguments", [FLINK, DATAFLOW, ["--runner=portable", FLINK[1]]])
@@ -74,8 +75,8 @@ def test_what_the_user_says_wins(arguments: list[str]) -> None:
     added = [d.option for d in choice.effective(arguments, CLOUD).added]
     for option in added:
         name = option.split("=")[0]
-        if name == "--experiments":
-            continue  # they add up
+        if name in ("--experiments", "--no_save_main_session"):
+            continue  # they add up; it has no value
         for given in ([f"{name}=mine"], [name, "mine"]):
             effective = choice.effective([*arguments, *given], CLOUD)
             ours = [a for a in effective.arguments if a.split("=")[0] == name]
@@ -108,6 +109,7 @@ def test_the_given_runner_is_replaced_in_both_spellings() -> None:
         (["--runner=dataflow"], "project"),
         (DATAFLOW[:-1], "sdk_container_image"),
         ([*DATAFLOW, "--temp_location=/tmp"], "temp_location"),
+        ([*DATAFLOW, "--temp_location=gs://b/tmp"], "temp_location"),
         ([*DATAFLOW, "--staging_location", "/tmp"], "staging_location"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from runners.base import (
     TASKS_OF_A_SLOT,
     Default,
@@ -10,11 +12,14 @@ from runners.base import (
     Runner,
     element_warning,
     need,
+    no_session,
     worker_memory,
 )
 from schemas.errors import ConfigurationError
 
 NAMES = ("dataflow", "DataflowRunner")
+
+_IN_BUCKET = re.compile(r"gs://[a-z0-9][a-z0-9._-]+[a-z0-9]/.")
 
 _THREADS = 2
 _FEW_CORES = 8
@@ -34,6 +39,7 @@ def _defaults(given: Given, job: Job) -> list[Default]:
     machine, most = machines(job.partitions)
     found = [
         Default("--sdk_location=container", "liangchi is in the image: nothing is installed"),
+        *no_session(given),
         Default(
             f"--number_of_worker_harness_threads={_THREADS}",
             "a thread holds a partition; Dataflow's 12 would hold twelve",
@@ -58,7 +64,8 @@ def _check(given: Given, job: Job) -> list[str]:
     need(given, "temp_location", "a folder in a bucket, such as gs://BUCKET/tmp")
     for name in ("temp_location", "staging_location"):
         place = given.value(name)
-        if place is not None and not place.startswith("gs://"):
+        # Beam would look for a bucket of its own, two minutes long where there is no network.
+        if place is not None and not _IN_BUCKET.match(place):
             raise ConfigurationError(name, place, "a folder in a bucket, such as gs://BUCKET/tmp")
     local = [path for path in (*job.outputs, *job.inputs) if "://" not in path]
     if local:
