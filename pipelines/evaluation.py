@@ -33,6 +33,7 @@ from transforms import (
     floor,
     frequencies,
     read,
+    reference_types,
     scores,
     slices,
     sources,
@@ -67,10 +68,10 @@ def plan(config: Evaluation) -> Plan:
     measures = measured.measures(config)
     text = measured.text(config, measures)
     made = text.recipes()
-    cut_by = {name: recipe.signature() for name, recipe in made.items()}
-    saved = measured.saved_tables(config, measures, cut_by)
-    save_to = measured.tables_to_save(config, measures, cut_by)
-    signatures = measured.signatures(config, measures, cut_by, saved)
+    tables = measured.table_recipes(text)
+    saved = measured.saved_tables(config, measures, tables)
+    save_to = measured.tables_to_save(config, measures, tables)
+    signatures = measured.signatures(config, measures, text, saved)
     parts = recipes.of_tracks(config)
     warnings = recipes.warnings([(parts[name], recipe) for name, recipe in made.items()])
     inputs = sources.inspect(config)
@@ -133,6 +134,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         >> scores.ScoreSlices(
             plan.measures, scored_systems, config.replicate_groups, inputs.partitions
         ),
+        statistics | "ReferenceTypes" >> reference_types.CountTypes(),
         statistics
         | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions),
         (

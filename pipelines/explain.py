@@ -178,6 +178,7 @@ class Hypothesis:
 class Example:
     """One example: its references and where they stand, its hypotheses, and what has changed.
 
+    left_out: how many references count no more, each nearly the same as one that does.
     reference_tokens, weighed: by track; only tracks that have document frequencies are weighed.
     """
 
@@ -185,6 +186,7 @@ class Example:
     query: str | None
     source: str
     references: tuple[str, ...]
+    left_out: int
     reference_tokens: dict[str, tuple[tuple[str, ...], ...]]
     weighed: dict[str, Weighed]
     hypotheses: tuple[Hypothesis, ...]
@@ -229,8 +231,8 @@ class _Explainer:
 
         from scoring import joining
         from scoring.segments import SegmentTokens
-        from scoring.text.recipe import token_tracks
         from transforms.sources import HYPOTHESES, REFERENCES
+        from transforms.tokens import tokenise
 
         plan = self._plan
         stored = self._stored()
@@ -249,10 +251,9 @@ class _Explainer:
         if not len(joined.examples):
             raise self._not_there(stored, joined)
         recipes = plan.text.recipes()
-        tracks = {
-            name: SegmentTokens(track, joined.examples.layout)
-            for name, track in token_tracks(joined.texts, recipes).items()
-        }
+        tokenised = tokenise(joined, recipes, plan.text)
+        layout = tokenised.examples.layout
+        tracks = {name: SegmentTokens(track, layout) for name, track in tokenised.tracks.items()}
         weighed = {}
         for track, table in saved.items():
             tracks[track] = self._with_frequencies(track, tracks[track], table, others)
@@ -260,24 +261,25 @@ class _Explainer:
             assert frequencies is not None
             source = table or "counted again from the references"
             weighed[track] = Weighed(frequencies.documents, source)
-        plain = joined.texts.cast(pa.string())
+        plain = tokenised.texts.cast(pa.string())
         cut = {
             name: [tuple(t) for t in recipe.tokenize(plain).to_lists()]
             for name, recipe in recipes.items()
         }
-        texts = joined.texts.to_pylist()
-        references = int(joined.examples.layout.references[0])
+        texts = tokenised.texts.to_pylist()
+        references = int(layout.references[0])
         query = rows[REFERENCES].column(_QUERY).to_pylist() if self._query else [None]
         return Example(
             id=self._id,
             query=query[0],
             source=_place(rows[REFERENCES].to_pylist()[0]),
             references=tuple(texts[:references]),
+            left_out=int(joined.examples.layout.references[0]) - references,
             reference_tokens={name: tuple(of[:references]) for name, of in cut.items()},
             weighed=weighed,
             hypotheses=tuple(
                 self._hypotheses(
-                    joined.examples, tracks, texts, cut, stored, rows[HYPOTHESES].to_pylist()
+                    tokenised.examples, tracks, texts, cut, stored, rows[HYPOTHESES].to_pylist()
                 )
             ),
             changes=tuple(self._changes()),
@@ -460,13 +462,14 @@ class _Explainer:
         import numpy as np
         import pyarrow as pa
 
+        from pipelines import measured
         from scoring import document_frequencies, joining
         from scoring.document_frequencies import Request
         from scoring.evaluation import document_requests
         from scoring.segments import SegmentTokens
-        from scoring.text.recipe import token_track
         from transforms import files
         from transforms.frequencies import SavedTable
+        from transforms.tokens import tokenise
 
         order, text = self._plan.measures.document_orders[track], self._plan.text
         asked = document_requests(tokens, order, 1)
@@ -478,9 +481,10 @@ class _Explainer:
             ours = np.isin(found, hashes)
             requests.append(Request(found[ours], counts[ours].astype(np.uint32)))
 
-        recipe = text.recipes()[track]
+        by = text.near_duplicates[0] if text.near_duplicates else track
+        needed = {name: text.recipes()[name] for name in {track, by}}
         if saved is not None:
-            table = SavedTable.load(saved, order, recipe.signature())
+            table = SavedTable.load(saved, order, measured.table_recipes(text)[track])
             documents = table.documents
             for part in table.parts:
                 rows = files.read_parquet(files.join(saved, part))
@@ -499,8 +503,8 @@ class _Explainer:
                 joined = joining.join(none, rows, [], "skip", text.resample_by, text.slices)
                 documents += len(joined.examples)
                 if len(joined.examples):
-                    cut = token_track(joined.texts, recipe)
-                    batch = SegmentTokens(cut, joined.examples.layout)
+                    cut = tokenise(joined, needed, text)
+                    batch = SegmentTokens(cut.tracks[track], cut.examples.layout)
                     (request,) = document_requests(batch, order, 1).requests
                     add(request.hashes, request.counts)
         answers, _ = document_frequencies.answer(requests)
@@ -739,6 +743,8 @@ def render(example: Example, limit: int) -> Iterator[str]:
         yield f"reference {number + 1}  {printable(text)}"
         for track, of_track in example.reference_tokens.items():
             yield f"             {f'{track}: ' if several else ''}{_tokens(of_track[number])}"
+    if example.left_out:
+        yield f"{example.left_out} near-duplicate references are left out"
     for track, weighed in example.weighed.items():
         on = f" on {track}" if several else ""
         yield (

@@ -113,13 +113,30 @@ def text(config: Evaluation, measures: Measures) -> tokens.Text:
     made = tuple(
         (name, recipes.made(parts, "" if name == MAIN else f"tracks.{name}."))
         for name, parts in recipes.of_tracks(config).items()
-        if name in counted
+        if name in (*counted, config.near_duplicate_track)
     )
-    return tokens.Text(made, config.missing, config.slices, config.bootstrap.resample_by)
+    threshold = config.near_duplicate_references
+    near = None if threshold is None else (config.near_duplicate_track or made[0][0], threshold)
+    return tokens.Text(made, config.missing, config.slices, config.bootstrap.resample_by, near)
+
+
+def references_used(text: tokens.Text) -> str:
+    """What a signature says of references that are left out; empty if none are."""
+    if text.near_duplicates is None:
+        return ""
+    track, threshold = text.near_duplicates
+    return f"jaccard<={threshold:.10g}[{text.recipes()[track].signature()}]"
+
+
+def table_recipes(text: tokens.Text) -> dict[str, str]:
+    """track -> what must be equal for a table of document frequencies to mean the same."""
+    used = references_used(text)
+    of_references = f" references:{used}" if used else ""
+    return {name: f"{recipe.signature()}{of_references}" for name, recipe in text.recipes().items()}
 
 
 def saved_tables(
-    config: Evaluation, measures: Measures, cut_by: Mapping[str, str]
+    config: Evaluation, measures: Measures, recipe_of: Mapping[str, str]
 ) -> dict[str, SavedTable]:
     """The saved tables to use. Raises ConfigurationError, InputError."""
     folder = config.document_frequencies
@@ -127,7 +144,7 @@ def saved_tables(
         return {}
     orders = _document_orders("document_frequencies", folder, measures)
     return {
-        track: SavedTable.load(table_folder(folder, track, len(orders)), order, cut_by[track])
+        track: SavedTable.load(table_folder(folder, track, len(orders)), order, recipe_of[track])
         for track, order in orders.items()
     }
 
@@ -142,7 +159,7 @@ def table_folder(folder: str, track: str, tracks: int) -> str:
 
 
 def tables_to_save(
-    config: Evaluation, measures: Measures, cut_by: Mapping[str, str]
+    config: Evaluation, measures: Measures, recipe_of: Mapping[str, str]
 ) -> dict[str, SavedTable]:
     """The tables to save, empty as yet. Raises ConfigurationError, OutputError."""
     folder = config.save_document_frequencies
@@ -157,7 +174,12 @@ def tables_to_save(
         )
     return {
         track: SavedTable(
-            path if len(orders) == 1 else files.join(path, track), order, 0, cut_by[track], "", ()
+            path if len(orders) == 1 else files.join(path, track),
+            order,
+            0,
+            recipe_of[track],
+            "",
+            (),
         )
         for track, order in orders.items()
     }
@@ -172,14 +194,17 @@ def _document_orders(key: str, folder: str, measures: Measures) -> Mapping[str, 
 
 
 def signatures(
-    config: Evaluation, measures: Measures, cut_by: Mapping[str, str], saved: Tables
+    config: Evaluation, measures: Measures, text: tokens.Text, saved: Tables
 ) -> tuple[tuple[str, str], ...]:
     """(metric, everything that moves its score), in the order of the metrics."""
+    cut_by = {name: recipe.signature() for name, recipe in text.recipes().items()}
     frequencies = {
         track: saved[track].fingerprint if track in saved else write.own_table(track)
         for track in cut_by
     }
-    run = [("missing", "skip" if config.missing == "skip" else "empty")]
+    used = references_used(text)
+    run = [("references", used)] if used else []
+    run.append(("missing", "skip" if config.missing == "skip" else "empty"))
     if config.bootstrap.replicates:
         bootstrap = config.bootstrap
         unit = bootstrap.resample_by or "example"

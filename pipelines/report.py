@@ -154,6 +154,7 @@ def table(result: Result, scale: float = 1.0) -> str:
         text += [*aligned(rows), ""]
     text += differences(result, scale)
     text += _explanation(result, scale)
+    text += _left_out(result)
     if looked_at := data_section.table(result.data):
         text += ["", *aligned(looked_at), ""]
     text += [f"warning {printable(warning)}" for warning in result.warnings]
@@ -268,6 +269,15 @@ def _explanation(result: Result, scale: float) -> list[str]:
     levels = {row["ci_level"] for row in result.scores if row["ci_low"] is not None}
     said += [f"[low, high] is the {100 * level:g}% interval of a score." for level in levels]
     return [" ".join(said), "missing: examples without a text; refused: rows that cannot be used."]
+
+
+def _left_out(result: Result) -> list[str]:
+    counts = result.manifest["counts"]
+    dropped = counts.get("references.near_duplicates", 0)
+    if not dropped:
+        return []
+    examples = counts.get("references.near_duplicate_examples", 0)
+    return [f"{dropped:,} near-duplicate references of {examples:,} examples are left out."]
 
 
 def _notes(result: Result) -> dict[str, int]:

@@ -197,6 +197,23 @@ SETTINGS = (
         help="weighted sums of metrics, such as 'bleu_dual=0.3*bleu[char]+0.7*bleu'",
     ),
     Setting(
+        "near_duplicate_references",
+        MEASURE,
+        float,
+        None,
+        "X",
+        help="references of one example that share more than this of their tokens (Jaccard), such "
+        "as 0.8, count as one: the longest (default: every reference counts)",
+    ),
+    Setting(
+        "near_duplicate_track",
+        MEASURE,
+        str,
+        None,
+        "TRACK",
+        help="whose tokens those are (default: the first track in use)",
+    ),
+    Setting(
         "weights",
         MEASURE,
         float,

@@ -104,8 +104,8 @@ def check_references(
     null_texts: Sequence[str] = (),
     refused: Sequence[Refusal] = (),
 ) -> Checked:
-    """Columns example_id, references, the named ones (slices, units; as strings) and, if there,
-    reference_types, which are only checked.
+    """Columns example_id, references, reference_types (of every reference one, or null) and the
+    named ones (slices, units; as strings).
 
     Entries of the lists that are null or one of ``null_texts`` are dropped; a row that has none
     left is refused. refused: rows that were found bad before.
@@ -126,14 +126,35 @@ def check_references(
         there &= ~_bools(pc.is_in(flat, value_set=pa.array(null_texts, pa.string())))
     counts = np.bincount(owners[there], minlength=len(table))
     check.refuse(counts == 0, "no_references", "no reference that is not null")
+    types = pa.nulls(len(table), pa.list_(pa.string()))
     if "reference_types" in table.column_names:
-        longer = _list_sizes(_lists(table.column("reference_types"))) > _list_sizes(lists)
-        check.refuse(longer, "too_many_types", "more reference_types than references")
+        types = _lists(table.column("reference_types"))
+        named, sizes = _list_sizes(types), _list_sizes(lists)
+        check.refuse(named > sizes, "too_many_types", "more reference_types than references")
+        fewer = (named < sizes) & (named > 0)
+        check.refuse(fewer, "too_few_types", "fewer reference_types than references")
+        types = _types(types, named == sizes, owners, there)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     kept = flat.filter(pa.array(there)) if not there.all() else flat
     references = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), kept)
     extra = {name: check.text(table.column(name), name) for name in columns}
-    return check.done({"example_id": ids, "references": references, **extra})
+    columns_of = {"example_id": ids, "references": references, "reference_types": types, **extra}
+    return check.done(columns_of)
+
+
+def _types(
+    types: pa.Array, complete: Bools, owners: npt.NDArray[np.int64], there: Bools
+) -> pa.Array:
+    """The types of the references that are there, null for rows that do not name them all.
+
+    owners, there: of every entry of the references its row, and whether it is kept.
+    """
+    named = complete & (_list_sizes(types) > 0)
+    flat = _valid_text(types.filter(pa.array(named)).flatten())[0]
+    kept = flat.filter(pa.array(there[named[owners]]))
+    sizes = np.bincount(owners[there & named[owners]], minlength=len(types))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+    return pa.ListArray.from_arrays(offsets, kept, mask=pa.array(~named))
 
 
 class _Check:

@@ -101,6 +101,8 @@ class Evaluation:
     replace parts. user_dictionaries: files of words for the tokenizer.
     metrics: such as bleu, or bleu[char] for that of a track. tracks: ways to cut texts beside the
     main one. combinations: (name, expression), such as 0.3 * bleu[char] + 0.7 * bleu.
+    near_duplicate_references: references of one example whose tokens are more alike than this
+    count as one, by near_duplicate_track (None: the first that a metric uses).
     systems: the systems to score; empty: all that occur. slices: columns of the references.
     document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
     reference_ceiling: score the references too, against each other and shuffled.
@@ -141,6 +143,8 @@ class Evaluation:
     skip_bad_files: bool = False
     tracks: tuple[Track, ...] = ()
     combinations: tuple[tuple[str, str], ...] = ()
+    near_duplicate_references: float | None = None
+    near_duplicate_track: str | None = None
 
     def __post_init__(self) -> None:
         _need("hypotheses", list(self.hypotheses), bool(self.hypotheses), "at least one pattern")
@@ -201,6 +205,16 @@ class Evaluation:
                 expected = "another name: main is the track that tokenizer is for"
             _need("tracks", name, fine, expected)
         used = {self._track("metrics", metric) for metric in self.metrics}
+        threshold = self.near_duplicate_references
+        fine = threshold is None or 0 < threshold < 1
+        expected = "a number between 0 and 1, such as 0.8"
+        _need("near_duplicate_references", threshold, fine, expected)
+        if (track := self.near_duplicate_track) is not None:
+            known = [expressions.MAIN, *tracks]
+            fine = threshold is not None and track in known
+            expected = f"one of {', '.join(known)}, beside near_duplicate_references"
+            _need("near_duplicate_track", track, fine, expected)
+            used.add(track)
         names = [name for name, _ in self.combinations]
         _need("combinations", names, len(set(names)) == len(names), "no name twice")
         for name, expression in self.combinations:

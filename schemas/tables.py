@@ -150,6 +150,17 @@ def segments_schema(
     )
 
 
+REFERENCE_TYPES = _schema(
+    "reference_types",
+    ("run_id", _TEXT, "as in scores"),
+    ("system", _TEXT, "whose texts are matched with the references"),
+    ("reference_type", _TEXT, "as in the references; null: no reference shares anything"),
+    ("segments", _COUNT, "texts that a reference of this type matches best"),
+    ("share", _REAL, "of all texts of the system; null if it has none"),
+    ("references", _COUNT, "references of this type, near-duplicates left out"),
+    ("share_of_references", _REAL, "of all references"),
+)
+
 FREQUENCIES = _schema(
     "document_frequencies",
     ("hash", pa.uint64(), "hash of an n-gram"),

@@ -58,12 +58,16 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Joined:
-    """Examples, all their texts (see Layout), and an account of every row that came in."""
+    """Examples, all their texts (see Layout), and an account of every row that came in.
+
+    reference_types: of every reference, in the order of the layout; None if no row has any.
+    """
 
     examples: Examples
     texts: pa.Array
     refusals: tuple[Refusal, ...]
     counts: Mapping[str, int]
+    reference_types: pa.Array | None = None
 
 
 def join(
@@ -79,7 +83,8 @@ def join(
 
     hypotheses: example_id, system, sample, text (null: the system gave no output).
     references: example_id, references (lists of strings, none null, none empty) and the columns
-        named by ``slices`` and ``resample_by``.
+        named by ``slices`` and ``resample_by``; if there, reference_types (of every reference
+        one, or a null list). They move no score and are not in the fingerprint.
     systems: all there are, in the order of their numbers. Rows of others are left out, counted.
     missing: what happens if a system gave nothing for an example: ``empty`` and ``error`` fill in
         one empty hypothesis, ``skip`` leaves it out.
@@ -99,10 +104,14 @@ def join(
             *(_hash_nullable(_column(references, name)) for name in columns),
         ]
     )
+    types = _types(references)
+    compared = content
+    if types is not None:
+        compared = hashing.combine([content, hashing.hash_lists(types)])
     ids = _column(references, "example_id")
     by_id = pc.sort_indices(ids).to_numpy().astype(np.int64)
     kept, contradicting, collapsed = _distinct(
-        by_id, _string_starts(ids.take(pa.array(by_id))), content
+        by_id, _string_starts(ids.take(pa.array(by_id))), compared
     )
     unusable = ids.take(pa.array(contradicting))
     counts["references.collapsed"] = collapsed
@@ -115,6 +124,7 @@ def join(
                 "several rows have this example_id and differ",
             )
         )
+    kept_references = kept
     chosen = references.take(pa.array(kept))
     counts["references.accepted"] = len(kept)
     example_id = _column(chosen, "example_id")
@@ -198,6 +208,7 @@ def join(
         _interleave(layout, lists.flatten(), text, row),
         tuple(refusals),
         counts,
+        None if types is None else _flat_types(types.take(pa.array(kept_references)), layout),
     )
 
 
@@ -259,6 +270,21 @@ def _hash_nullable(column: pa.Array) -> hashing.Hashes:
     if column.null_count:
         hashes[pc.is_null(column).to_numpy(zero_copy_only=False)] = np.uint64(0)
     return hashes
+
+
+def _types(references: pa.Table) -> pa.Array | None:
+    if "reference_types" not in references.column_names:
+        return None
+    types = _column(references, "reference_types")
+    return None if types.null_count == len(types) else types
+
+
+def _flat_types(types: pa.Array, layout: Layout) -> pa.Array:
+    """[references], null where the row names none."""
+    named = types.is_valid().to_numpy(zero_copy_only=False)
+    sizes = np.repeat(named, layout.references)
+    source = np.where(sizes, np.cumsum(sizes) - 1, 0)
+    return types.flatten().take(pa.array(source, mask=~sizes))
 
 
 def _column(table: pa.Table, name: str) -> pa.Array:

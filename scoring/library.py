@@ -35,6 +35,7 @@ from scoring.metrics.base import Metric, Scorer
 from scoring.metrics.bleu import Bleu
 from scoring.metrics.cider import Cider
 from scoring.metrics.tracks import MAIN, Tracks
+from scoring.references import without_near_duplicates
 from scoring.segments import SegmentTokens
 from scoring.statistics.draws import BOOTSTRAP as DRAWN
 from scoring.statistics.draws import PLAIN, SWAP, Block, blocks
@@ -66,6 +67,7 @@ def evaluate(
     metrics: Sequence[Scorer] = (Bleu(), Cider()),
     tokenizer: str = "jieba",
     tracks: Mapping[str, TextRecipe] | None = None,
+    near_duplicate_references: float | None = None,
     bootstrap: int = 1000,
     confidence: float = 0.95,
     seed: int = 12345,
@@ -81,6 +83,8 @@ def evaluate(
     references: for every example its texts (None entries are dropped). At least one each.
     tokenizer: of the main track; tracks: recipes of others, for metrics such as
         ``OnTrack(Bleu(), "char")`` and combinations of them.
+    near_duplicate_references: above this Jaccard coefficient of their tokens, on the first track
+        in use, references of one example count as one.
     ids: names of the examples (default: their numbers); units: what is resampled together
         (default: the examples). slices: name -> value of every example.
     missing: what a missing hypothesis (None) is: ``empty`` (the default: an empty one), ``skip``
@@ -140,12 +144,15 @@ def evaluate(
         "unit" if units is not None else None,
         [f"slice {s}" for s in slices or {}],
     )
-    tokens = {
-        name: SegmentTokens(track, joined.examples.layout)
-        for name, track in token_tracks(joined.texts, recipes).items()
-    }
+    cut = token_tracks(joined.texts, recipes)
+    examples = joined.examples
+    if near_duplicate_references is not None:
+        by = next(iter(cut))
+        reduced = without_near_duplicates(joined, cut, by, near_duplicate_references)
+        cut, examples = reduced.tracks, reduced.examples
+    tokens = {name: SegmentTokens(track, examples.layout) for name, track in cut.items()}
     weighed = all_with_own_frequencies(tokens, layout)
-    statistics = layout.per_example(layout.segment_statistics(weighed), joined.examples)
+    statistics = layout.per_example(layout.segment_statistics(weighed), examples)
     comparisons = replace(comparisons, common=missing == "skip")
     pairs = comparisons.pairs(systems)
     draws = comparisons.draws(systems, len(metrics), ())
@@ -154,9 +161,9 @@ def evaluate(
     bootstrap_draws = max(bootstrap, tested.get(BOOTSTRAP, 0))
     parts: dict[str, list[list[SliceSums]]] = {PLAIN: [], DRAWN: [], SWAP: []}
     for block in blocks(bootstrap_draws, tested.get(RANDOMISATION, 0), extended[0].size):
-        parts[block.kind].append(slice_sums(joined.examples, extended, seed, block))
-    won = slice_sums(joined.examples, outcomes(layout, extended, pairs), 0, Block(PLAIN))
-    of_slice = distinct_units(joined.examples)
+        parts[block.kind].append(slice_sums(examples, extended, seed, block))
+    won = slice_sums(examples, outcomes(layout, extended, pairs), 0, Block(PLAIN))
+    of_slice = distinct_units(examples)
     scores: list[Score] = []
     differences: list[Difference] = []
     for i, plain in enumerate(parts[PLAIN][0]):

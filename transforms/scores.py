@@ -21,9 +21,9 @@ from scoring.metrics.registry import make_metric
 from scoring.metrics.tracks import MAIN, Combination, OnTrack
 from scoring.segments import Layout
 from scoring.statistics.draws import BOOTSTRAP, PLAIN, SWAP, Block, blocks
-from transforms import frequencies, progress
+from transforms import frequencies, progress, reference_types
 from transforms.packets import Keyed, Packet, of_kind
-from transforms.tokens import TOKENS, example_table, examples_of, from_packet
+from transforms.tokens import TOKENS, TYPES, example_table, examples_of, from_packet
 
 STATISTICS = "statistics"
 TASK = "task"
@@ -151,7 +151,10 @@ class _Score(beam.DoFn):  # type: ignore[misc]
             arrays[name] = getattr(examples, name)
         progress.tick(progress.SCORE, len(segments))
         of_examples = {"examples": example_table(examples)}
-        yield partition, Packet(STATISTICS, dict(packet.meta), arrays, of_examples)
+        meta = dict(packet.meta)
+        if TYPES in packet.tables:
+            meta[TYPES], arrays[TYPES] = reference_types.count(packet, examples, arrays["matched"])
+        yield partition, Packet(STATISTICS, meta, arrays, of_examples)
 
 
 def statistics_examples(packet: Packet) -> Examples:

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from schemas import tables
 from schemas.errors import InputError
-from scoring import joining
+from scoring import joining, references
 from scoring.ceiling import FLOOR
 from scoring.data_report import count_texts
-from scoring.joining import Examples
+from scoring.joining import Examples, Joined
 from scoring.segments import Layout, SegmentTokens, TokenTrack
 from scoring.text.recipe import TextRecipe, token_tracks
 from transforms import accounts, data, progress, slices
@@ -27,6 +27,11 @@ TOKENS = "tokens"
 SHUFFLED = "shuffled"
 """Kind of packet: rows of example_id and the text of another example, see transforms/floor.py."""
 
+TYPES = "reference_types"
+
+NEAR_DUPLICATES = "references.near_duplicates"
+NEAR_DUPLICATE_EXAMPLES = "references.near_duplicate_examples"
+
 MOST_SYSTEMS = 1000
 """More are a wrong column: statistics are arrays of examples x systems."""
 
@@ -36,13 +41,15 @@ class Text:
     """How rows are joined and cut.
 
     tracks: name and recipe of every way to cut texts; the first says which reference a
-    hypothesis matches. slices, resample_by: columns of the references.
+    hypothesis matches. slices, resample_by: columns of the references. near_duplicates: a track,
+    and from where on two references of one example count as one by its tokens.
     """
 
     tracks: tuple[tuple[str, TextRecipe], ...]
     missing: str
     slices: tuple[str, ...]
     resample_by: str | None
+    near_duplicates: tuple[str, float] | None = None
 
     @property
     def reference_columns(self) -> tuple[str, ...]:
@@ -144,12 +151,12 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         partition, packets = element
         packets = list(packets)
         hypotheses = _rows(packets, HYPOTHESES, _NO_HYPOTHESES)
-        references = _rows(packets, REFERENCES, _no_references(self._text.reference_columns))
+        of_references = _rows(packets, REFERENCES, _no_references(self._text.reference_columns))
         given, shuffled = len(hypotheses), _rows(packets, SHUFFLED, _NO_SHUFFLED)
         hypotheses = _with_floor(hypotheses, shuffled)
         joined = joining.join(
             hypotheses,
-            references,
+            of_references,
             systems,
             self._text.missing,
             self._text.resample_by,
@@ -158,7 +165,8 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         )
         joined = _without_floor(joined, given, len(shuffled))
         examples, lumped = slices.relabelled(joined.examples, values)
-        sources = {HYPOTHESES: hypotheses, REFERENCES: references}
+        tokenised = tokenise(replace(joined, examples=examples), self._recipes, self._text)
+        sources = {HYPOTHESES: hypotheses, REFERENCES: of_references}
         refused = (
             pa.concat_tables(
                 accounts.refused_rows(
@@ -172,7 +180,7 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             if joined.refusals
             else None
         )
-        counts = {**joined.counts, **lumped}
+        counts = {**joined.counts, **lumped, **tokenised.counts}
         for i, name in enumerate(systems):
             counts[f"system.missing.{name}"] = int(joined.examples.absent[:, i].sum())
         yield beam.pvalue.TaggedOutput(
@@ -183,9 +191,10 @@ class _Join(beam.DoFn):  # type: ignore[misc]
                 recipes = [*self._recipes.values()]
                 seen = count_texts(examples, joined.texts, recipes, self._look_limit)
                 yield beam.pvalue.TaggedOutput(accounts.ACCOUNT, (partition, data.to_packet(seen)))
-            tracks = token_tracks(joined.texts, self._recipes)
-            yield partition, to_packet(examples, tracks, systems)
-        progress.tick(progress.JOIN, given + len(references), onward=len(joined.examples.system))
+            yield partition, to_packet(tokenised, systems)
+        progress.tick(
+            progress.JOIN, given + len(of_references), onward=len(joined.examples.system)
+        )
 
 
 _NO_HYPOTHESES = pa.table(
@@ -246,6 +255,7 @@ def _no_references(columns: Sequence[str]) -> pa.Table:
         {
             "example_id": pa.array([], pa.string()),
             "references": pa.array([], pa.list_(pa.string())),
+            "reference_types": pa.array([], pa.list_(pa.string())),
             **{name: pa.array([], pa.string()) for name in columns},
             tables.FILE: pa.array([], pa.string()),
             tables.ROW: pa.array([], pa.int64()),
@@ -263,13 +273,36 @@ def _readable(rows: pa.Table) -> pa.Table:
     return rows.set_column(index, tables.FILE, rows.column(tables.FILE).cast(pa.string()))
 
 
+@dataclass(frozen=True)
+class Tokenised:
+    """Examples and their tokens on every track. reference_types: of every reference, or None."""
+
+    examples: Examples
+    texts: pa.Array
+    tracks: dict[str, TokenTrack]
+    reference_types: pa.Array | None
+    counts: Mapping[str, int]
+
+
+def tokenise(joined: Joined, recipes: Mapping[str, TextRecipe], text: Text) -> Tokenised:
+    """Cut the texts, and leave near-duplicate references out if that is asked for."""
+    tracks = token_tracks(joined.texts, recipes)
+    if text.near_duplicates is None:
+        return Tokenised(joined.examples, joined.texts, tracks, joined.reference_types, {})
+    reduced = references.without_near_duplicates(joined, tracks, *text.near_duplicates)
+    counts = {NEAR_DUPLICATES: reduced.dropped, NEAR_DUPLICATE_EXAMPLES: reduced.examples_reduced}
+    return Tokenised(
+        reduced.examples, reduced.texts, reduced.tracks, reduced.reference_types, counts
+    )
+
+
 _EXAMPLE_ARRAYS = ("units", "system", "sample", "filled", "absent")
 
 
-def to_packet(
-    examples: Examples, tracks: Mapping[str, TokenTrack], systems: Sequence[str]
-) -> Packet:
-    """Examples and their tokens, without any text but ids, slice values and names of systems."""
+def to_packet(tokenised: Tokenised, systems: Sequence[str]) -> Packet:
+    """Examples and their tokens, without any text but ids, slice values, types of references and
+    names of systems."""
+    examples, tracks = tokenised.examples, tokenised.tracks
     arrays = {name: getattr(examples, name) for name in _EXAMPLE_ARRAYS}
     arrays |= {
         "references": _narrow(examples.layout.references),
@@ -282,7 +315,10 @@ def to_packet(
             f"{number} lengths": _narrow(track.lengths),
         }
     meta = {"systems": list(systems), "tracks": [*tracks]}
-    return Packet(TOKENS, meta, arrays, {"examples": example_table(examples)})
+    told = {"examples": example_table(examples)}
+    if tokenised.reference_types is not None:
+        told[TYPES] = pa.table({TYPES: tokenised.reference_types})
+    return Packet(TOKENS, meta, arrays, told)
 
 
 def from_packet(packet: Packet) -> tuple[Examples, dict[str, SegmentTokens]]:

@@ -13,13 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas import tables
-from scoring import comparisons, evaluation, hashing
+from scoring import comparisons, evaluation, hashing, references
 from scoring.evaluation import OVERALL, StatisticsLayout
 from transforms import accounts, data, files, folder, progress, scores
 from transforms.folder import MANIFEST
 from transforms.frequencies import TABLE, SavedTable
 from transforms.packets import Keyed, Packet, of_kind
+from transforms.reference_types import counts_of
 from transforms.scores import Measures, statistics_examples
+from transforms.tokens import TYPES
 
 WRITTEN = "written"
 START = "start"
@@ -212,6 +214,14 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         path = files.join(run.output, folder.REPLICATES)
         written.append(files.write_parquet(path, _replicates(done)))
         written += _write_both(run.output, (folder.SCORES, folder.SCORES_CSV), table)
+        for packet in of_kind(packets, TYPES):
+            typed = [
+                {**row, "run_id": run_id}
+                for row in references.type_rows(counts_of(packet), systems)
+            ]
+            own = pa.Table.from_pylist(typed, schema=tables.REFERENCE_TYPES)
+            names = (folder.REFERENCE_TYPES, folder.REFERENCE_TYPES_CSV)
+            written += _write_both(run.output, names, own)
         if self._measures.comparisons:
             written += self._comparisons(run_id, signatures, systems, done)
         warnings: list[str] = []

@@ -351,7 +351,9 @@ def test_a_last_line_that_was_cut_off_is_refused_alone(tmp_path: Path) -> None:
 def test_references_that_cannot_be_used_are_refused_with_their_hypotheses(tmp_path: Path) -> None:
     broken = pa.array([b"ok", b"\xff"], pa.binary()).view(pa.string())
     lists: list[Any] = [["a"], [], None, [None], ["<PAD>"], ["a", "b"], ["x" * 101], ["<PAD>", ""]]
+    lists.append(["a", "b"])
     types = [["A"], None, ["A"], None, ["A"], ["A", "B", "C"], ["A"], ["A", "B"]]
+    types.append(["A"])
     folder = tmp_path / "references"
     folder.mkdir()
     ids = [f"e{n}" for n in range(len(lists))]
@@ -376,13 +378,14 @@ def test_references_that_cannot_be_used_are_refused_with_their_hypotheses(tmp_pa
     assert refused == {
         ("references", "no_references"): 4,
         ("references", "too_many_types"): 1,
+        ("references", "too_few_types"): 1,
         ("references", "too_long"): 1,
         ("references", "invalid_utf8"): 1,
-        ("hypotheses", "no_reference"): 8,
+        ("hypotheses", "no_reference"): 9,
     }
     # The hypothesis of which nobody said anything does not count.
     assert output.counts["hypotheses.outside"] == 1
-    assert "7 of 10 rows of hypotheses were refused" in ran.stderr
+    assert "8 of 11 rows of hypotheses were refused" in ran.stderr
     assert output.score("s", "bleu")["examples"] == 2
 
 

@@ -34,6 +34,8 @@ tokenizer = "char"
 steps = ["nfkc", "lowercase"]
 after = ["stopwords:file=s"]
 user_dictionaries = ["u"]
+near_duplicate_references = 0.8
+near_duplicate_track = "t"
 tracks = {t = {tokenizer = "zh"}}
 combinations = {d = "bleu+bleu[t]"}
 weights = [1, 0.0]
@@ -80,6 +82,7 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --null_text <PAD> EMPTY --systems s t --missing skip --max_rejected 1 --max_characters 10
     --skip_bad_files --metrics bleu bleu[t] --tokenizer char
     --preset sacrebleu --steps nfkc lowercase --after stopwords:file=s --user_dictionaries u
+    --near_duplicate_references 0.8 --near_duplicate_track t
     --tracks t=zh --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
     --smoothing_value 0.5 --slices x --reference_ceiling --document_frequencies d
     --bootstrap 7 --confidence 0.9

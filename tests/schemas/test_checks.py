@@ -152,7 +152,22 @@ def test_a_reference_that_is_too_long_or_no_utf8_refuses_its_row_alone() -> None
     lists = pa.ListArray.from_arrays(pa.array([0, 2, 3, 4, 5], pa.int32()), values)
     checked = checks.check_references(references(lists), [], LONG)
     assert reasons(checked) == {0: "invalid_utf8", 2: "too_long"}
-    assert checked.rows.to_pydict() == {"example_id": ["e1", "e3"], "references": [["b"], ["d"]]}
+    assert checked.rows.select(["example_id", "references"]).to_pydict() == {
+        "example_id": ["e1", "e3"],
+        "references": [["b"], ["d"]],
+    }
+
+
+def test_types_stand_by_their_references_or_the_row_is_refused() -> None:
+    lists = [["a", None, "b"], ["a", "b"], ["a"], ["a"], ["a", "<PAD>"], [None, "a"], ["a", "b"]]
+    types = [["A", "B", None], ["A"], ["A", "B"], None, ["A", "B"], ["A", "B"], []]
+    table = references(pa.array(lists)).append_column("reference_types", pa.array(types))
+    checked = checks.check_references(table, [], LONG, ["<PAD>"])
+    assert reasons(checked) == {1: "too_few_types", 2: "too_many_types"}
+    kept = checked.rows.column("reference_types").to_pylist()
+    assert kept == [["A", None], None, ["A"], ["B"], None]
+    whole = [len(texts) for texts in checked.rows.column("references").to_pylist()]
+    assert [len(t) for t in kept if t] == [n for t, n in zip(kept, whole) if t]
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ from combiner_contract import Equal, check_combiner
 
 import transforms
 from scoring.data_report import tally
+from scoring.references import TypeCounts
 from transforms import data
 from transforms.data import TallyFn
 from transforms.packets import Packet
+from transforms.reference_types import TypesFn, packet_of
 from transforms.scores import SumFn, sums_packet
 from transforms.slices import TopFn, Tops
 from transforms.tokens import SystemsFn
@@ -51,12 +53,22 @@ def tallied(seed: int, rows: int = 40) -> Packet:
     return data.to_packet(tally([(draw.integers(0, 3, rows), 2, values, 1)]))
 
 
+def types(seed: int) -> Packet:
+    """Counts of three of five types."""
+    draw = np.random.default_rng(seed)
+    names = tuple(sorted(draw.choice(list("ABCDE"), 3, replace=False).tolist()))
+    matched, references = draw.integers(0, 99, (2, 4)), draw.integers(1, 99, 3)
+    return packet_of(TypeCounts(names, matched, references))
+
+
 CASES: list[tuple[type[beam.CombineFn], Sequence[Any], Equal]] = [
     (SumFn, [sums(seed) for seed in range(8)], same_packet),
     (SumFn, [sums(0)], same_packet),
     (SumFn, [], same_packet),
     (SystemsFn, [["b"], [], ["a", "b"], ["好"], ["a"], ["c", "a"]], is_equal),
     (SystemsFn, [], is_equal),
+    (TypesFn, [types(seed) for seed in range(8)], same_packet),
+    (TypesFn, [], same_packet),
     (TopFn, [tops(seed) for seed in range(8)], is_equal),
     (TopFn, [{}, tops(0), {}], is_equal),
     (TallyFn, [tallied(seed) for seed in range(8)], same_packet),
