@@ -192,9 +192,7 @@ class _Join(beam.DoFn):  # type: ignore[misc]
                 seen = count_texts(examples, joined.texts, recipes, self._look_limit)
                 yield beam.pvalue.TaggedOutput(accounts.ACCOUNT, (partition, data.to_packet(seen)))
             yield partition, to_packet(tokenised, systems)
-        progress.tick(
-            progress.JOIN, given + len(of_references), onward=len(joined.examples.system)
-        )
+        progress.tick(progress.JOIN, given + len(of_references), onward=len(joined.examples.system))
 
 
 _NO_HYPOTHESES = pa.table(
