@@ -184,6 +184,7 @@ def _rows(plan: Plan) -> read.Rows:
         config.slices,
         config.null_text,
         config.skip_bad_files,
+        config.step_column,
     )
 
 

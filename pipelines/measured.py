@@ -35,6 +35,7 @@ def measures(config: Evaluation) -> Measures:
         comparisons=_comparisons(config),
         family=config.comparison.family,
         ceiling=config.reference_ceiling,
+        falls=config.falls,
         combinations=tuple(
             (
                 name,
@@ -68,6 +69,7 @@ def _comparisons(config: Evaluation) -> Comparisons:
         alpha=asked.alpha,
         common=config.missing == "skip",
         difference=asked.difference,
+        steps=config.step_column is not None,
     )
 
 

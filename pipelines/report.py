@@ -36,6 +36,7 @@ class Result:
     manifest: dict[str, Any]
     comparisons: list[dict[str, Any]] = field(default_factory=list)
     ranking: list[dict[str, Any]] = field(default_factory=list)
+    series: list[dict[str, Any]] = field(default_factory=list)
     data: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -64,15 +65,16 @@ def load(output: str) -> Result:
         ) from error
     scores = _rows(output, path, folder.SCORES, tables.SCORES)
     written = {entry["path"].rsplit("/", 1)[-1] for entry in manifest.get("files", ())}
-    comparisons, ranking, data = (
+    comparisons, ranking, series, data = (
         _rows(output, path, name, schema) if name in written else []
         for name, schema in (
             (folder.COMPARISONS, tables.COMPARISONS),
             (folder.RANKING, tables.RANKING),
+            (folder.SERIES, tables.SERIES),
             (folder.DATA, tables.DATA),
         )
     )
-    return Result(scores, manifest, comparisons, ranking, data)
+    return Result(scores, manifest, comparisons, ranking, series, data)
 
 
 def _rows(output: str, path: str, name: str, schema: pa.Schema) -> list[dict[str, Any]]:
@@ -229,6 +231,8 @@ def differences(result: Result, scale: float) -> list[str]:
         text += aligned(shown["slices"])
     if ranked := _ranking(result, scale):
         text += ["", *aligned(ranked)]
+    if checkpoints := _series(result, scale):
+        text += ["", *aligned(checkpoints)]
     text += [
         "",
         "p: two-sided, adjusted by Holm for the pairs of a metric and slice; "
@@ -236,6 +240,36 @@ def differences(result: Result, scale: float) -> list[str]:
         + (" >: all before it win; =: not told apart." if ranked else ""),
     ]
     return [*text, ""]
+
+
+def _series(result: Result, scale: float) -> list[list[str]]:
+    """Over all examples a line for every system and metric: its best step, its last, where it
+    should have been stopped."""
+    of_metric = {row["metric"]: row for row in result.scores}
+    lines: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in result.series:
+        if row["slice"] == "overall":
+            lines.setdefault((row["system"], row["metric"]), []).append(row)
+    found = []
+    for (system, metric), rows in lines.items():
+        factor = _factor(of_metric[metric], scale)
+        best = next((row for row in rows if row["is_best"]), None)
+        stop = next((row for row in rows if row["stop"]), None)
+        last = rows[-1]
+        cells = [f"steps of {printable(system)}", _label(of_metric[metric])]
+        cells.append("undefined" if best is None else f"best {_step(best, factor)}")
+        end = f"last {_step(last, factor)}"
+        if last["best_difference"] is not None:
+            end += f" ({last['best_difference'] * factor:+.4f}, p {_p_text(last['best_p_value'])})"
+        cells.append(end)
+        cells.append("" if stop is None else f"falls in a row until {printable(stop['step'])}")
+        found.append(cells)
+    return found
+
+
+def _step(row: dict[str, Any], factor: float) -> str:
+    value = "undefined" if row["value"] is None else f"{row['value'] * factor:.4f}"
+    return f"{printable(row['step'])}: {value}"
 
 
 def _ranking(result: Result, scale: float) -> list[list[str]]:
@@ -304,6 +338,7 @@ def _json(result: Result, scale: float, output: str) -> str:
         "scores": rows,
         **({"comparisons": compared} if compared else {}),
         **({"ranking": result.ranking} if result.ranking else {}),
+        **({"series": result.series} if result.series else {}),
         "warnings": result.warnings,
         "counts": result.manifest["counts"],
     }

@@ -328,6 +328,16 @@ SETTINGS = (
         help="say how many units a difference of X needs (80%% power)",
     ),
     Setting(
+        "step_column",
+        COMPARED,
+        str,
+        None,
+        "COLUMN",
+        help="column of the hypotheses whose values are checkpoints of the system: a series, each "
+        "compared with the one before and the best",
+    ),
+    Setting("falls", COMPARED, int, 2, "K", help="mark the step at which K falls stand in a row"),
+    Setting(
         "run_id",
         RUN,
         str,

@@ -74,10 +74,14 @@ Refusal = tuple[npt.NDArray[np.int64], str, str]
 
 
 def check_hypotheses(
-    table: pa.Table, max_characters: int, refused: Sequence[Refusal] = ()
+    table: pa.Table,
+    max_characters: int,
+    refused: Sequence[Refusal] = (),
+    step: tuple[str, str] | None = None,
 ) -> Checked:
     """Columns example_id, system, text and, if there, sample (0 where it is null).
 
+    step: a column that says more of the system, and what stands between in its name then.
     refused: rows that were found bad before; what stands in them does not matter.
     """
     check = _Check(len(table), max_characters, refused)
@@ -85,6 +89,14 @@ def check_hypotheses(
     check.refuse(_null_or_empty(ids), "no_id", "example_id is null or empty")
     systems = check.text(table.column("system"), "system")
     check.refuse(_null_or_empty(systems), "no_system", "system is null or empty")
+    if step is not None:
+        column, mark = step
+        steps = check.text(table.column(column), column)
+        check.refuse(_null_or_empty(steps), "no_step", f"{column} is null or empty")
+        marked = pc.match_substring(steps, mark).fill_null(False)
+        detail = f"{column} holds {mark!r}, which stands between a system and its step"
+        check.refuse(marked.to_numpy(zero_copy_only=False), "bad_step", detail)
+        systems = pc.binary_join_element_wise(systems, steps, pa.scalar(mark, systems.type))
     texts = check.text(table.column("text"), "text")
     if "sample" in table.column_names:
         samples = _whole(table.column("sample")).cast(pa.int64(), safe=False).fill_null(0)

@@ -106,6 +106,8 @@ class Evaluation:
     systems: the systems to score; empty: all that occur. slices: columns of the references.
     document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
     reference_ceiling: score the references too, against each other and shuffled.
+    step_column: of the hypotheses: each of its values is a checkpoint of its system. falls: after
+    how many falls in a row a series is marked.
     partitions: None to choose by the size of the input. data_report: rows whose texts are looked
     at for the table data, about; 0 for none.
     """
@@ -125,6 +127,8 @@ class Evaluation:
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     comparison: Comparison = field(default_factory=Comparison)
     reference_ceiling: bool = False
+    step_column: str | None = None
+    falls: int = 2
     slices: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     missing: str = "empty"
@@ -173,6 +177,10 @@ class Evaluation:
                     "a column of another name (--columns NAME=ITS_NAME gives it one)",
                 )
         self._check_tracks()
+        fixed = ("example_id", "system", "sample", "text")
+        other = "a column of another name (--columns NAME=ITS_NAME gives it one)"
+        _need("step_column", self.step_column, self.step_column not in ("", *fixed), other)
+        _need("falls", self.falls, self.falls >= 1, "1 or more")
         baseline = self.comparison.baseline
         fine = baseline is None or not self.systems or baseline in self.systems
         _need("baseline", baseline, fine, "one of --systems: " + ", ".join(self.systems))

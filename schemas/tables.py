@@ -87,6 +87,30 @@ RANKING = _schema(
     ("beats", _COUNT, "systems that it beats: p_adjusted below alpha"),
 )
 
+SERIES = _schema(
+    "series",
+    ("run_id", _TEXT, "as in scores"),
+    ("system", _TEXT, "whose checkpoints these are"),
+    ("step", _TEXT, "of the checkpoint; rows of a system go by it, numbers by size"),
+    ("slice", _TEXT, "as in scores"),
+    ("slice_value", _TEXT, "as in scores"),
+    ("metric", _TEXT, "as in scores"),
+    ("value", _REAL, "as in scores"),
+    ("ci_low", _REAL, "as in scores"),
+    ("ci_high", _REAL, "as in scores"),
+    ("previous_difference", _REAL, "to the step before; null for the first"),
+    ("previous_ci_low", _REAL, "lower end of its interval"),
+    ("previous_ci_high", _REAL, "upper end of its interval"),
+    ("previous_p_value", _REAL, "by the first of the tests, not adjusted"),
+    ("best_difference", _REAL, "to the best step of the series; null for that one"),
+    ("best_ci_low", _REAL, "lower end of its interval"),
+    ("best_ci_high", _REAL, "upper end of its interval"),
+    ("best_p_value", _REAL, "by the first of the tests, not adjusted"),
+    ("is_best", pa.bool_(), "the best step; of equals the first"),
+    ("falls", _COUNT, "steps in a row, this one among them, at which the score fell"),
+    ("stop", pa.bool_(), "the first step at which so many falls stand in a row as was asked"),
+)
+
 REPLICATES = _schema(
     "replicates",
     ("system", _TEXT, "as in scores"),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scoring import ceiling
+from scoring import ceiling, series
 from scoring.evaluation import EXAMPLES, StatisticsLayout
 from scoring.statistics import effects, multiplicity, paired, power, ranking
 from scoring.statistics.intervals import percentile_interval
@@ -48,7 +48,8 @@ class Comparisons:
     """Which systems are compared, and how.
 
     named: (system, baseline) of single pairs. baseline: every other system is compared with it.
-    every_pair: every two systems are compared. None of the three: nothing is compared.
+    every_pair: every two systems are compared. steps: systems are checkpoints, and each is
+    compared with the one before. None of the four: nothing is compared.
     trials: draws of a test; more are taken where so many pairs could not be told apart otherwise.
     common: whether a pair is compared on the examples that both have (others are not filled).
     difference: one to tell the needed number of units for.
@@ -62,9 +63,10 @@ class Comparisons:
     common: bool = False
     difference: float | None = None
     named: tuple[tuple[str, str], ...] = ()
+    steps: bool = False
 
     def __bool__(self) -> bool:
-        return self.every_pair or self.baseline is not None or bool(self.named)
+        return self.every_pair or self.baseline is not None or bool(self.named) or self.steps
 
     def pairs(self, systems: Sequence[str]) -> tuple[Pair, ...]:
         """All pairs, the baseline's first. Raises ValueError if there is no such baseline."""
@@ -75,12 +77,16 @@ class Comparisons:
         numbers = [i for i, name in enumerate(systems) if name not in NOT_COMPARED]
         place_of = {name: i for i, name in enumerate(systems)}
         found = [(place_of[system], place_of[baseline]) for system, baseline in self.named]
+        if self.steps:
+            checkpoints = [systems[i] for i in numbers]
+            found += [(place_of[a], place_of[b]) for a, b in series.successive(checkpoints)]
         if self.baseline is not None:
             place = place_of[self.baseline]
-            found += [(i, place) for i in numbers if i != place]
+            known = set(found)
+            found += [(i, place) for i in numbers if i != place and (i, place) not in known]
         if self.every_pair:
-            known = {frozenset(pair) for pair in found}
-            found += [(i, j) for j in numbers for i in numbers if i > j and {i, j} not in known]
+            known = {*found, *((j, i) for i, j in found)}
+            found += [(i, j) for j in numbers for i in numbers if i > j and (i, j) not in known]
         if not self.common:
             return tuple(Pair(i, j, (i, j)) for i, j in found)
         first = len(systems)

@@ -142,6 +142,13 @@ MUTANTS = (
         ("tests/scoring/text/test_jieba_modes.py", "taken_out"),
     ),
     Mutant(
+        "a series goes on counting falls after a rise",
+        "scoring/series.py",
+        "fallen = fallen + 1 if falls_here else 0",
+        "fallen = fallen + 1 if falls_here else fallen",
+        ("tests/scoring/test_series.py", ""),
+    ),
+    Mutant(
         "a swap moves one system only",
         "scoring/comparisons.py",
         "other = metric.score(sums.plain[baseline, columns] - moves)",

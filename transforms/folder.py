@@ -23,6 +23,8 @@ DATA = "data.parquet"
 DATA_CSV = "data.csv"
 REFERENCE_TYPES = "reference_types.parquet"
 REFERENCE_TYPES_CSV = "reference_types.csv"
+SERIES = "series.parquet"
+SERIES_CSV = "series.csv"
 SEGMENTS = "segments"
 REJECTED = "rejected"
 FOLDERS = (SEGMENTS, REJECTED)
@@ -34,7 +36,7 @@ _PART = r"part-\d{5,}-of-\d{5,}\.parquet"
 _OWN = re.compile(
     rf"(?:(?:{'|'.join(FOLDERS)})/)?\.liangchi-[^/]+"  # a file that was being written
     rf"|(?:{'|'.join(FOLDERS)})/{_PART}"
-    rf"|(?:scores|comparisons|ranking|data|reference_types)\.(?:parquet|csv)"
+    rf"|(?:scores|comparisons|ranking|series|data|reference_types)\.(?:parquet|csv)"
     rf"|{'|'.join(map(re.escape, (REPLICATES, MANIFEST, MARKER)))}"
 )
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from schemas import checks, tables
 from schemas.checks import Checked
 from scoring import hashing
+from scoring.series import MARK
 from transforms import accounts, importers, progress, slices
 from transforms.importers.base import BadFile, Imported
 from transforms.packets import Keyed, Packet, of_kind
@@ -31,6 +32,7 @@ class Rows:
     """How rows are checked and where they go.
 
     columns: of the references, beside the fixed; slices: those of them that are sliced on.
+    step: column of the hypotheses that names checkpoints.
     null_texts: references that stand for none. skip_bad_files: note a file that cannot be read.
     """
 
@@ -40,6 +42,7 @@ class Rows:
     slices: tuple[str, ...] = ()
     null_texts: tuple[str, ...] = ()
     skip_bad_files: bool = False
+    step: str | None = None
 
 
 @dataclass
@@ -98,7 +101,12 @@ class _Read(beam.DoFn):  # type: ignore[misc]
     def _checked(self, name: str, imported: Imported) -> Iterator[object]:
         settings, table = self._rows, imported.rows
         if name == HYPOTHESES:
-            checked = checks.check_hypotheses(table, settings.max_characters, imported.refused)
+            checked = checks.check_hypotheses(
+                table,
+                settings.max_characters,
+                imported.refused,
+                None if settings.step is None else (settings.step, MARK),
+            )
         else:
             checked = checks.check_references(
                 table,

@@ -4,7 +4,7 @@ and the scores of every slice."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import apache_beam as beam
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from scoring import ceiling, evaluation, hashing
+from scoring import ceiling, evaluation, hashing, series
 from scoring import comparisons as compared
 from scoring.comparisons import NO_COMPARISONS, Comparisons
 from scoring.evaluation import StatisticsLayout
@@ -64,6 +64,7 @@ class Measures:
     comparisons: Comparisons = NO_COMPARISONS
     family: tuple[str, ...] = ()
     ceiling: bool = False
+    falls: int = 2
 
     def layout(self) -> StatisticsLayout:
         """The metrics, made where they are used."""
@@ -415,12 +416,61 @@ def finished(
         units,
         measures.confidence,
     )
+    rows = [asdict(difference) for difference in differences]
+    scored = [_with_note(asdict(score)) for score in done.scores]
     meta = {
         "slice": list(of_slice),
-        "rows": [_with_note(asdict(score)) for score in done.scores],
-        "differences": [asdict(difference) for difference in differences],
+        "rows": scored,
+        "differences": rows,
     }
+    if measures.comparisons.steps:
+        meta["series"] = _series(measures, layout, systems, of_slice, sums, units, scored, rows)
     return Packet(SCORES, meta, {"replicates": done.replicates})
+
+
+def _series(
+    measures: Measures,
+    layout: StatisticsLayout,
+    systems: Sequence[str],
+    of_slice: tuple[str, str],
+    sums: compared.Draws,
+    units: int | None,
+    scores: Sequence[dict[str, Any]],
+    differences: Sequence[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Rows of the series of checkpoints, by the first of the tests."""
+    checkpoints = [row for row in scores if row["system"] not in compared.NOT_COMPARED]
+    test = measures.comparisons.tests[0]
+    wanted = series.to_best(checkpoints)
+    # Which pairs these are is known only now: nobody counted who won.
+    pairs = tuple(dict.fromkeys((one, best) for _, one, best in wanted))
+    asked = replace(
+        measures.comparisons,
+        named=pairs,
+        steps=False,
+        every_pair=False,
+        baseline=None,
+        common=False,
+    )
+    found = compared.compare(
+        layout,
+        asked,
+        systems,
+        of_slice,
+        replace(sums, outcomes=np.zeros((len(pairs), 3 * len(layout.metrics)), np.int64)),
+        measures.replicates,
+        measures.draws(systems),
+        units,
+        measures.confidence,
+    )
+    beside = {(d.metric, d.system, d.baseline): asdict(d) for d in found if d.test == test}
+    previous = {*series.successive(row["system"] for row in checkpoints)}
+    return series.series(
+        checkpoints,
+        [d for d in differences if d["test"] == test and (d["system"], d["baseline"]) in previous],
+        [beside[key] for key in wanted],
+        measures.falls,
+    )
 
 
 def _with_note(row: dict[str, Any]) -> dict[str, Any]:

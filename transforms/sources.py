@@ -156,6 +156,8 @@ def _wanted(config: Evaluation, table: str) -> tuple[Column, ...]:
             Column("text", ("text",), "text"),
             Column("sample", ("sample",), "number", needed=False),
         ]
+        if config.step_column is not None:
+            columns.append(Column(config.step_column, (config.step_column,), "value"))
     else:
         more = {*config.slices}
         if config.bootstrap.resample_by:

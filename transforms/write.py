@@ -275,6 +275,10 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         )
         names = (folder.COMPARISONS, folder.COMPARISONS_CSV)
         written = _write_both(run.output, names, table)
+        if measures.comparisons.steps:
+            rows = [{**row, "run_id": run_id} for p in done for row in p.meta.get("series", ())]
+            table = pa.Table.from_pylist(rows, schema=tables.SERIES)
+            written += _write_both(run.output, (folder.SERIES, folder.SERIES_CSV), table)
         if measures.comparisons.every_pair:
             scored = [row for packet in done for row in packet.meta["rows"]]
             ranked = comparisons.ranks(scored, compared, systems, alpha)

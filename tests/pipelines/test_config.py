@@ -43,6 +43,8 @@ smoothing = "floor"
 smoothing_value = 0.5
 slices = ["x"]
 reference_ceiling = true
+step_column = "step"
+falls = 3
 document_frequencies = "d"
 bootstrap = 7
 confidence = 0.9
@@ -84,7 +86,8 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --preset sacrebleu --steps nfkc lowercase --after stopwords:file=s --user_dictionaries u
     --near_duplicate_references 0.8 --near_duplicate_track t
     --tracks t=zh --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
-    --smoothing_value 0.5 --slices x --reference_ceiling --document_frequencies d
+    --smoothing_value 0.5 --slices x --reference_ceiling --step_column step --falls 3
+    --document_frequencies d
     --bootstrap 7 --confidence 0.9
     --seed 3 --resample_by doc --run_id r --baseline s --pairs all
     --tests randomisation --trials 500 --alpha 0.1 --family metric slice --difference 0.02

@@ -15,7 +15,8 @@ from schemas.errors import ConfigurationError, UserError
 def test_the_defaults_are_those_of_the_command() -> None:
     made = Evaluation(("h",), ("r",), "out")
     assert made.metrics == ("bleu", "cider_d")
-    assert (made.tokenizer, made.smoothing, made.missing) == ("jieba", "exp", "empty")
+    assert (made.preset, made.tokenizer) == ("raw", None)
+    assert (made.smoothing, made.missing) == ("exp", "empty")
     assert made.weights == (0.25,) * 4
     assert made.bootstrap == Bootstrap(1000, 0.95, 12345, None)
 
