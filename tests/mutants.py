@@ -51,6 +51,8 @@ ROWS = ("tests/transforms/test_rows.py", "")
 COMPARED = ("tests/scoring/test_comparisons.py", "")
 WORDS = ("tests/scoring/text/test_jieba_modes.py", "never_cuts or mix")
 NUMBERS = ("tests/scoring/text/test_numbers.py", "equal or form or idioms")
+TRACKS = ("tests/scoring/metrics/test_tracks.py", "share_the_number or by_hand")
+REFERENCES = ("tests/scoring/test_references.py", "measure_sees or best_match")
 COMBINERS = ("tests/transforms/test_combiners.py", "")
 REPORT = ("tests/pipelines/test_report.py", "")
 
@@ -456,6 +458,34 @@ MUTANTS = (
         'if missing != "skip":',
         'if missing == "error":',
         MISSING,
+    ),
+    Mutant(
+        "a combination adds its parts without their weights",
+        "scoring/metrics/tracks.py",
+        "total = total + weight * value",
+        "total = total + value",
+        TRACKS,
+    ),
+    Mutant(
+        "two tracks share their statistics",
+        "scoring/metrics/tracks.py",
+        "name if name == SEGMENTS else on_track_name(name, self.track)",
+        "name",
+        TRACKS,
+    ),
+    Mutant(
+        "of near-duplicates the shortest stays",
+        "scoring/references.py",
+        "-tokens.track.lengths, group",
+        "tokens.track.lengths, group",
+        REFERENCES,
+    ),
+    Mutant(
+        "types are looked up in the first example",
+        "scoring/references.py",
+        "codes[first + np.maximum(matched, 0)]",
+        "codes[np.maximum(matched, 0)]",
+        REFERENCES,
     ),
     Mutant(
         "a frozen table's number of documents is not used",

@@ -86,6 +86,15 @@ def test_a_combination_is_the_weighted_sum_everywhere(
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
+def test_a_combination_by_hand() -> None:
+    one, other = OnTrack(Bleu((1.0,)), "char"), Bleu((1.0,))
+    mixed = Combination("mixed", ((0.25, one), (-2.0, other)))
+    assert mixed.statistics[0] == SEGMENTS
+    # Segments; lengths, matches and n-grams of characters, then of words: 6 of 8 and 1 of 4.
+    sums = np.array([1, 8, 8, 6, 8, 4, 4, 1, 4])
+    assert mixed.score(sums) == pytest.approx(0.25 * 6 / 8 - 2 * 1 / 4)
+
+
 def test_a_combination_is_undefined_where_a_part_is_and_says_which() -> None:
     mixed = Combination("mixed", ((1.0, Bleu()), (0.1, OnTrack(Cider(), "b"))))
     layout = StatisticsLayout((mixed,))
