@@ -60,7 +60,7 @@ TOKENIZERS = {
     "ltp": ["ltp>=4.2,<5"],
     "hanlp": ["hanlp>=2.1,<3"],
 }
-TEST += CLOUDS["gcp"]
+TEST += [*CLOUDS["gcp"], *CLOUDS["aws"], "gcp-storage-emulator>=2026.7", "moto[server]>=5.2"]
 TEST += [*TOKENIZERS["lindera"], *TOKENIZERS["wapic"], *TOKENIZERS["lac"]]
 
 setup(

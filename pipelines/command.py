@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines import interrupts, logs, rooms
+from pipelines import interrupts, logs, rooms, secrets
 from pipelines.text import printable_lines
 
 if TYPE_CHECKING:
     from pipelines.options import Call
     from pipelines.report import Result
 
-FINE, OUR_FAULT, WRONG_CALL, BELOW_LIMITS = 0, 1, 2, 3
+FINE, OUR_FAULT, WRONG_CALL, BELOW_LIMITS, TRY_AGAIN = 0, 1, 2, 3, 4
 STOPPED = interrupts.STOPPED
 
 _USAGE = """usage: liangchi COMMAND ...
@@ -55,6 +55,7 @@ class Session:
 
     def say(self, message: str, level: str = "error") -> None:
         """Tell the user something on stderr, as text or as a line of JSON."""
+        message = self.log.hide(message)
         if self.log.as_json:
             self.log.event("message", level, message=message)
             return
@@ -88,6 +89,11 @@ class Session:
                 f"{self.output} holds manifest.json the run is incomplete."
             )
         path = os.path.expanduser(self.output)
+        if "://" in path:
+            return (
+                f"stopped: the run is incomplete unless {path} holds a manifest.json.\n"
+                "Run it again with --overwrite, or delete the folder."
+            )
         if not os.path.isdir(path):
             return "stopped; nothing is left."
         if os.path.exists(os.path.join(path, "manifest.json")):
@@ -123,6 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         log = stack.enter_context(logs.kept("--log_json" in given))
         if output is not None:
             log.keep_output(output)
+        log.secrets = secrets.values(given)
         session = Session(log, watched, given, owner=arguments is None)
         watched.message, watched.say = session.left_behind, session.say
         code = _run(session)
@@ -152,18 +159,20 @@ def _run(session: Session) -> int:
 
 def _failed(session: Session, error: Exception) -> int:
     from pipelines import failures
+    from schemas.errors import UnavailableError
 
     if (found := failures.user_error(error)) is not None:
         session.say(str(found))
-        return WRONG_CALL
+        return TRY_AGAIN if isinstance(found, UnavailableError) else WRONG_CALL
     place = None
     if session.output is not None and "://" not in session.output:
         place = os.path.dirname(os.path.abspath(os.path.expanduser(session.output)))
-    path = failures.write_report(error, session.arguments, place, session.log.text())
+    path = failures.write_report(error, session.arguments, place, session.log)
     report = f"A report is in {path} (nothing was sent)." if path else "No report could be written."
     lines = [f"this is our fault, not yours: {failures.summary(error)}", report]
     lines.append(failures.advice(error))
-    if session.claimed and session.output and (session.remote or os.path.isdir(session.output)):
+    elsewhere = session.remote or "://" in (session.output or "")
+    if session.claimed and session.output and (elsewhere or os.path.isdir(session.output)):
         lines.append(f"The run is incomplete: {session.output} holds no manifest.")
     session.say("\n".join(lines))
     return OUR_FAULT
@@ -182,8 +191,10 @@ def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) 
     session.log.as_json = call.log_json  # the configuration file may say so too
     # Before numpy is imported, here and in the workers: its BLAS would start threads that wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from pipelines import evaluation, plan, progress, report
+    from pipelines import evaluation, output, plan, progress, report
+    from transforms import stores
 
+    stores.use(call.beam)
     planned = evaluation.plan(call.config)
     where = evaluation.effective(planned, call.beam)
     for warning in (*where.warnings, *planned.warnings):
@@ -201,6 +212,7 @@ def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) 
     elif sys.stderr.isatty():
         display = progress.Terminal()
     with contextlib.ExitStack() as stack:
+        stack.callback(output.release, call.config.output)
         cleanups = session.interrupts.cleanups
         stack.enter_context(progress.shown(display, evaluation.tally(planned), cleanups))
         stack.enter_context(_watched(session))
@@ -234,10 +246,12 @@ def _tell_errors(session: Session) -> None:
 def compare(session: Session, arguments: Sequence[str]) -> int:
     """``liangchi compare``"""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from pipelines import compare, report
+    from pipelines import compare, output, report
+    from transforms import stores
 
     call = compare.parse(arguments)
     session.output = call.output
+    stores.use(call.beam)
     planned = compare.plan(call)
     where = compare.effective(planned, call.beam)
     for warning in where.warnings:
@@ -246,7 +260,9 @@ def compare(session: Session, arguments: Sequence[str]) -> int:
         session.say(f"not measured alike: {line}", "warning")
     root = compare.claim(planned, call)
     session.claimed, session.remote = True, not where.runner.local
-    with _watched(session):
+    with contextlib.ExitStack() as stack:
+        stack.callback(output.release, call.output)
+        stack.enter_context(_watched(session))
         compare.run(planned, root)
     _tell_errors(session)
     result = report.load(call.output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -266,6 +267,7 @@ def plan(call: Call) -> Planned:
         replicates=configs[0].bootstrap.replicates,
         slices=slices,
         manifest=json.dumps(manifest),
+        token=uuid.uuid4().hex,
     )
     return Planned(
         names,
@@ -296,7 +298,7 @@ def claim(planned: Planned, call: Call) -> beam.Pipeline:
 
     def take() -> None:
         output.check_apart("output", call.output, planned.inputs)
-        output.claim(call.output, call.overwrite)
+        output.claim(call.output, call.overwrite, planned.run.token)
 
     return evaluation.open_pipeline(effective(planned, call.beam).arguments, take)
 

@@ -7,8 +7,9 @@ import os
 import platform
 import shutil
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import apache_beam as beam
@@ -58,6 +59,8 @@ class Plan:
     saved: Mapping[str, frequencies.SavedTable]
     save_to: Mapping[str, frequencies.SavedTable]
     look: data.Look
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Tells this run from any other that takes its folder; never in a table."""
 
 
 def plan(config: Evaluation) -> Plan:
@@ -167,6 +170,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         look=plan.look,
         frozen=tuple(plan.saved.items()),
         saved=tuple(plan.save_to.items()),
+        token=plan.token,
     )
     return (
         results
@@ -236,7 +240,7 @@ def claim(plan: Plan, beam_arguments: list[str], overwrite: bool = False) -> bea
 
     def take() -> None:
         check_output(plan)
-        folders.claim(plan.config.output, overwrite)
+        folders.claim(plan.config.output, overwrite, plan.token)
 
     return open_pipeline(effective(plan, beam_arguments).arguments, take)
 

@@ -14,7 +14,9 @@ import traceback
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 
-from schemas.errors import OutputError, UserError
+from pipelines.logs import Log
+from pipelines.secrets import without_secrets
+from schemas.errors import OutputError, UnavailableError, UserError
 
 _STEP = re.compile(r" \[while running '[^']*'\]")
 
@@ -27,13 +29,12 @@ _REPORTED = (
 _REFUSALS = {
     errno.ENOSPC: "Free some space, or name a folder on another disk.",
     errno.EDQUOT: "Free some of your quota, or name a folder on another disk.",
+    errno.EFBIG: "Raise the limit for files (ulimit -f), or name a folder on another disk.",
     errno.EROFS: "Name a folder that can be written to.",
     errno.EACCES: "Change the permissions, or name another place.",
     errno.EPERM: "Change the permissions, or name another place.",
 }
 _OS_ERROR = re.compile(r"^(?:OSError|PermissionError): (\[Errno (\d+)\] .*)$", re.MULTILINE)
-
-_SECRET = re.compile(r"secret|token|passw|credential|key", re.IGNORECASE)
 
 
 def user_error(error: BaseException) -> UserError | None:
@@ -50,7 +51,8 @@ def user_error(error: BaseException) -> UserError | None:
     # Python's own form of the last line of a traceback; the message may have several lines.
     pattern = rf"^({starts}): (.*?)(?: \[while running '[^']*'\]|\n\n|\Z)"
     if found := re.findall(pattern, text, re.MULTILINE | re.DOTALL):
-        return UserError(found[-1][1].strip())
+        made = UnavailableError if issubclass(names[found[-1][0]], UnavailableError) else UserError
+        return made(found[-1][1].strip())
     if refused := _OS_ERROR.findall(_STEP.sub("", text)):
         message, number = refused[-1]
         if int(number) in _REFUSALS:
@@ -60,7 +62,10 @@ def user_error(error: BaseException) -> UserError | None:
 
 def _without_step(error: UserError) -> UserError:
     """The error without what Beam adds to its message."""
-    return UserError(_STEP.sub("", str(error))) if _STEP.search(str(error)) else error
+    if not _STEP.search(str(error)):
+        return error
+    made = UnavailableError if isinstance(error, UnavailableError) else UserError
+    return made(_STEP.sub("", str(error)))
 
 
 def _refused(message: str, number: int) -> UserError:
@@ -109,13 +114,13 @@ def advice(error: BaseException) -> str:
 
 
 def write_report(
-    error: BaseException, arguments: Sequence[str], folder: str | None, log: str
+    error: BaseException, arguments: Sequence[str], folder: str | None, log: Log
 ) -> str | None:
     """Write a report that only the user can read; its path, None if no place takes it.
 
     folder: where it should go; the folder for temporary files if that is not to be.
     """
-    text = "\n".join(_report(error, arguments, log))
+    text = log.hide("\n".join(_report(error, arguments, log.text())))
     for place in (folder, tempfile.gettempdir()):
         if place is None or not os.path.isdir(place):
             continue
@@ -150,17 +155,3 @@ def _report(error: BaseException, arguments: Sequence[str], log: str) -> Iterato
     if log:
         yield "Log:"
         yield log
-
-
-def without_secrets(arguments: Sequence[str]) -> list[str]:
-    """The arguments with the values of those that sound secret left out."""
-    shown = []
-    hide = False
-    for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        if name.startswith("--"):
-            hide = bool(_SECRET.search(name)) and "tokenizer" not in name
-            shown.append(f"{name}=..." if hide and equals else argument)
-        else:
-            shown.append("..." if hide else argument)
-    return shown

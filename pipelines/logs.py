@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, TextIO
 
 _KEPT_RECORDS = 300
@@ -31,6 +31,8 @@ class Log(logging.Handler):
         self._stream, self.as_json = stream, as_json
         self._records: collections.deque[str] = collections.deque(maxlen=_KEPT_RECORDS)
         self._output: IO[bytes] | None = None
+        self.secrets: Sequence[str] = ()
+        """Values that are left out of every text."""
         self.errors: list[str] = []
         """First lines of the records of level ERROR and above."""
 
@@ -41,11 +43,18 @@ class Log(logging.Handler):
                 text += "\n" + logging.Formatter().formatException(record.exc_info)
         except Exception:  # a record that cannot be formatted
             text = repr(record.msg)
+        text = self.hide(text)
         text = text[:_CHARACTERS_OF_A_RECORD]
         self._records.append(f"{record.levelname} {record.name}: {text}")
         if record.levelno >= logging.ERROR:
             self.errors.append(text.splitlines()[0] if text else record.name)
         self.event("log", record.levelname.lower(), logger=record.name, message=text)
+
+    def hide(self, text: str) -> str:
+        """The text without secrets."""
+        for secret in self.secrets:
+            text = text.replace(secret, "...")
+        return text
 
     def event(self, event: str, level: str = "info", **fields: object) -> None:
         """Write one line of JSON, if lines of JSON are wanted."""
@@ -71,7 +80,7 @@ class Log(logging.Handler):
                 start = max(0, end - _KEPT_BYTES)
                 tail = os.pread(self._output.fileno(), _KEPT_BYTES, start)
                 parts += ["", "Output of workers:", tail.decode("utf-8", "replace")]
-        return "\n".join(parts)
+        return self.hide("\n".join(parts))
 
 
 def _log_thread(failed: threading.ExceptHookArgs) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipelines import settings
+from pipelines import secrets, settings
 from schemas.configuration import Bootstrap, Comparison, Evaluation
 from schemas.errors import ConfigurationError, UserError
 
@@ -61,8 +61,8 @@ def parser(program: str = "evaluate") -> argparse.ArgumentParser:
             "--runner is direct (the default), prism, flink, dataflow, portable, or Beam's name\n"
             "of one. Beam's other options (--direct_num_workers, ...) are taken as they are; what\n"
             "stands behind -- goes to the runner unchecked.\n"
-            "Exit codes: 0 fine, 2 wrong call or input, 3 data below the limits, 1 our fault,\n"
-            "130 stopped by Ctrl-C or SIGTERM."
+            "Exit codes: 0 fine, 2 wrong call or input, 3 data below the limits, 4 a store does\n"
+            "not answer: try again later, 1 our fault, 130 stopped by Ctrl-C or SIGTERM."
         ),
     )
     made.add_argument(
@@ -145,12 +145,14 @@ def values(arguments: Sequence[str], program: str = "evaluate") -> dict[str, Any
     made = parser(program)
     given, rest = made.parse_known_args(known)
     if rest:
+        secrets.refuse(rest)
         check_beam(made, rest)
     flags = vars(given)
     path = flags.pop("config", None)
     found = {setting.key: setting.default for setting in settings.SETTINGS}
     found |= _PROGRAMS[program].defaults
     found |= {} if path is None else load(path)
+    secrets.refuse(found["beam"])
     found |= {key: tuple(v) if isinstance(v, list) else v for key, v in flags.items()}
     found["beam"] = (*found["beam"], *rest, *unchecked)
     absent = [

@@ -4,22 +4,30 @@ anything that is not ours."""
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
 import stat
+import time
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.errors import OutputError
-from transforms import files, folder
+from transforms import files, folder, stores
 
 _NAMED = 5
 """How many foreign names a message has."""
 
 _ENOUGH = 1000
 """Foreign names after which a folder is not searched any further."""
+
+_CLAIM = ".liangchi-claim-"
+
+_PATIENCE_SECONDS = 2.0
+"""How long a run waits for another that takes the same folder of a store to give up."""
 
 _WILDCARDS = re.compile(r"[*?\[]")
 
@@ -92,34 +100,142 @@ def _matches(pattern: str, path: str) -> bool:
     return re.fullmatch(regex, path, re.DOTALL) is not None
 
 
-def claim(output: str, overwrite: bool = False) -> None:
+def claim(output: str, overwrite: bool = False, token: str = "") -> None:
     """Take a folder for a run: it must be new or empty, or with ``overwrite`` hold nothing but
-    what a run of ours left. Raises OutputError."""
+    what a run of ours left, and no other process may be writing into it. Of runs that start
+    together at most one gets it. Raises OutputError, StoreError.
+
+    token: the run's, kept in the marker, so that its last writer sees if the folder was taken from
+    it. On a disk the folder is held until ``release``, or the end of this process.
+    """
     path = files.absolute(output)
+    state = f"a run is complete if {folder.MANIFEST} exists"
+    marker = json.dumps({"product": folder.PRODUCT, "state": state, "run": token}).encode()
     try:
         held = files.listing(path)
-        if held and overwrite:
-            clear(output)
-        elif held:
-            more = f" and {len(held) - 1} more" if len(held) > 1 else ""
-            ours = folder.MARKER in held or folder.MANIFEST in held
-            replace = ", or replace the run in it by --overwrite" if ours else ""
-            raise OutputError(
-                f"--output {output}: the folder already holds {held[0]!r}{more}.\n"
-                "Expected a new or empty folder, so that runs never mix. "
-                f"Name another one{replace}."
-            )
-        state = f"a run is complete if {folder.MANIFEST} exists"
-        marker = json.dumps({"product": folder.PRODUCT, "state": state}).encode()
-        if held or not files.is_local(path):
-            files.write_bytes(files.join(path, folder.MARKER), marker)
+        if held and not overwrite:
+            raise _holds(output, path, held)
+        if files.is_local(path):
+            _claim_here(output, path, marker, bool(held))
         else:
-            os.makedirs(path, exist_ok=True)
-            # Two runs that start together: only one gets the folder.
-            with open(files.join(path, folder.MARKER), "xb") as file:
-                file.write(marker)
+            _claim_in_store(output, path, marker, bool(held), token or uuid.uuid4().hex)
     except OSError as error:
         raise OutputError(f"--output {output}: cannot be written: {error}") from error
+
+
+def _holds(output: str, path: str, held: Sequence[str]) -> OutputError:
+    more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+    what = replace = ""
+    if folder.MARKER in held or folder.MANIFEST in held:
+        replace = ", or replace the run in it by --overwrite"
+        what = " (a run that is complete)"
+        if folder.MANIFEST not in held:
+            what = " (a run that was stopped, or is going on)"
+            if files.is_local(path):
+                going_on = _is_locked(files.join(path, folder.MARKER))
+                what = " (a run that is going on)" if going_on else " (a run that was stopped)"
+    return OutputError(
+        f"--output {output}: the folder already holds {held[0]!r}{more}{what}.\n"
+        "Expected a new or empty folder, so that runs never mix. "
+        f"Name another one{replace}."
+    )
+
+
+_locks: dict[str, int] = {}
+"""The open markers of the folders that this process writes into."""
+
+
+def _claim_here(output: str, path: str, marker: bytes, held: bool) -> None:
+    os.makedirs(path, exist_ok=True)
+    name = files.join(path, folder.MARKER)
+    flags = os.O_RDWR | os.O_NOFOLLOW
+    if held and not os.path.lexists(name):
+        clear(output)  # says what is wrong
+    try:
+        handle = os.open(name, flags if held else flags | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        raise _started_together(output) from None
+    try:
+        if not _lock(handle):
+            raise OutputError(
+                f"--output {output}: another run is writing into this folder.\n"
+                "Wait until it is over, or stop it; or name another folder."
+            )
+        if held:
+            clear(output)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, marker, 0)
+        os.fsync(handle)
+    except BaseException:
+        os.close(handle)
+        raise
+    _locks[path] = handle
+
+
+def _started_together(output: str) -> OutputError:
+    return OutputError(
+        f"--output {output}: another run took this folder at the same moment.\n"
+        "Let that one go on, or name another folder."
+    )
+
+
+def _lock(handle: int) -> bool:
+    """Lock a file for as long as it is open here; False if another process has locked it.
+
+    Where files cannot be locked (some file systems of networks) nothing is.
+    """
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _is_locked(name: str) -> bool:
+    try:
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return not _lock(handle)
+    finally:
+        os.close(handle)
+
+
+def release(output: str) -> None:
+    """Let other processes write into a folder again."""
+    handle = _locks.pop(files.absolute(output), None)
+    if handle is not None:
+        os.close(handle)
+
+
+def _claim_in_store(output: str, path: str, marker: bytes, held: bool, token: str) -> None:
+    """A store has no lock, but lists what was written before: who writes a claim and then finds
+    no other is alone. Of two that find each other the first by name waits for the other to give
+    up."""
+    stores.check(path)
+    if held:
+        clear(output)
+    claim = f"{_CLAIM}{token}"
+    files.write_bytes(files.join(path, claim), b"")
+    try:
+        others = _others(path, claim, held)
+        if others and all(claim < other for other in others):
+            time.sleep(_PATIENCE_SECONDS)
+            others = _others(path, claim, held)
+        if others:
+            raise _started_together(output)
+        files.write_bytes(files.join(path, folder.MARKER), marker)
+    finally:
+        stores.delete([files.join(path, claim)])
+
+
+def _others(path: str, claim: str, held: bool) -> list[str]:
+    """What is in a folder beside a claim; if it was one of a run, what claims it."""
+    names = [name for name in files.listing(path) if name != claim]
+    return [name for name in names if name.startswith(_CLAIM)] if held else names
 
 
 def clear(output: str) -> None:
@@ -135,7 +251,7 @@ def clear(output: str) -> None:
             f"--output {output}: is a link to {os.path.realpath(path)}, and --overwrite follows "
             "none.\nName the folder itself."
         )
-    held = _held(path) if local else _Held(_remote_names(path))
+    held = _held(path) if local else _Held(files.listing(path))
     marked = folder.MARKER in held.files and (
         _json(path, folder.MARKER).get("product") == folder.PRODUCT
     )
@@ -163,7 +279,10 @@ def clear(output: str) -> None:
     if local:
         _delete(path, [n for n in order if n != folder.MARKER], sorted(held.folders, reverse=True))
     else:
-        _delete_remote([files.join(path, n) for n in order if n != folder.MARKER])
+        # A store deletes many at once, in any order.
+        stores.delete([files.join(path, n) for n in order if n == folder.MANIFEST])
+        others = [n for n in order if n not in (folder.MANIFEST, folder.MARKER)]
+        stores.delete([files.join(path, n) for n in others])
 
 
 def _is_ours(name: str, named: set[str] | None) -> bool:
@@ -267,17 +386,3 @@ def _opened(path: str, below: str) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
-
-
-def _remote_names(path: str) -> list[str]:
-    from apache_beam.io.filesystems import FileSystems
-
-    found = FileSystems.match([files.join(path, "**")])[0].metadata_list
-    return [entry.path[len(path) + 1 :] for entry in found]
-
-
-def _delete_remote(paths: Sequence[str]) -> None:
-    from apache_beam.io.filesystems import FileSystems
-
-    if paths:
-        FileSystems.delete(paths)

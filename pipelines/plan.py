@@ -12,7 +12,7 @@ from apache_beam.runners.portability.fn_api_runner import translations
 
 from pipelines import evaluation
 from pipelines.evaluation import Plan
-from pipelines.failures import without_secrets
+from pipelines.secrets import without_secrets
 from pipelines.text import printable_lines
 from runners.choice import Effective
 from transforms import estimates

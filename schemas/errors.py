@@ -21,3 +21,11 @@ class InputError(UserError):
 
 class OutputError(UserError):
     """A place that cannot be written to."""
+
+
+class StoreError(UserError):
+    """An object store that cannot be used as it should."""
+
+
+class UnavailableError(StoreError):
+    """A store that does not answer now, or asks for patience, after all tries."""

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from schemas.errors import InputError
+from schemas.errors import InputError, StoreError, UnavailableError
+from transforms import stores
 
 _MAGIC = frozenset("*?[")
 
@@ -39,6 +40,7 @@ def find(patterns: Sequence[str], what: str) -> list[str]:
     Files and folders whose name starts with . or _ are left alone inside folders and globs.
     Raises InputError for a pattern that matches nothing.
     """
+    _check_buckets(patterns, what)
     found: dict[str, None] = {}
     for pattern in patterns:
         matched = _match(absolute(pattern)) if pattern else []
@@ -55,6 +57,22 @@ def find(patterns: Sequence[str], what: str) -> list[str]:
     return list(found)
 
 
+def _check_buckets(patterns: Sequence[str], what: str) -> None:
+    """Raise InputError for an object store or bucket that cannot be read."""
+    known = set()
+    for pattern in patterns:
+        bucket = "/".join(pattern.split("/")[:3])
+        if is_local(pattern) or bucket in known:
+            continue
+        known.add(bucket)
+        try:
+            stores.check(_fixed_part(pattern))
+        except (OSError, StoreError) as error:
+            message = f"--{what} {pattern}: cannot be read: {error}"
+            later = isinstance(error, UnavailableError)
+            raise UnavailableError(message) if later else InputError(message) from error
+
+
 def _is_utf8(path: str) -> bool:
     try:
         path.encode("utf-8")
@@ -68,16 +86,18 @@ def _match(pattern: str) -> list[str]:
         return [pattern]
     if is_local(pattern) and os.path.isdir(pattern):
         return _walk(pattern)
+    if not is_local(pattern):
+        found = stores.match(pattern)
+        if found == [pattern]:
+            return found
+        base = _fixed_part(pattern)
+        if not found:
+            base, found = pattern, stores.below(pattern)
+        return [path for path in found if not _hidden(path[len(base) :])]
     from apache_beam.io.filesystems import FileSystems
 
-    base = _fixed_part(pattern)
     found = [entry.path for entry in FileSystems.match([pattern])[0].metadata_list]
-    if not found and not is_local(pattern):
-        base, pattern = pattern, join(pattern, "**")
-        found = [entry.path for entry in FileSystems.match([pattern])[0].metadata_list]
-    elif found == [pattern]:
-        return found
-    return [path for path in found if not _hidden(path[len(base) :])]
+    return [path for path in found if not _hidden(path[len(_fixed_part(pattern)) :])]
 
 
 def _walk(folder: str) -> list[str]:
@@ -113,20 +133,12 @@ def open_parquet(path: str, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
 
 def open_bytes(path: str) -> Any:
     """The file's bytes as they are, for reading from the start. Raises OSError."""
-    if is_local(path):
-        return open(path, "rb")
-    from apache_beam.io.filesystems import CompressionTypes, FileSystems
-
-    return FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
+    return open(path, "rb") if is_local(path) else stores.open_bytes(path)
 
 
 def size(path: str) -> int:
     """The file's bytes, counted as they are. Raises OSError."""
-    if is_local(path):
-        return os.path.getsize(path)
-    from apache_beam.io.filesystems import FileSystems
-
-    return int(FileSystems.match([path])[0].metadata_list[0].size_in_bytes)
+    return os.path.getsize(path) if is_local(path) else stores.size(path)
 
 
 def read_parquet(path: str) -> pa.Table:
@@ -172,11 +184,7 @@ def write_bytes(path: str, data: bytes) -> int:
             os.unlink(temporary)
             raise
         return len(data)
-    from apache_beam.io.filesystems import CompressionTypes, FileSystems
-
-    plain = CompressionTypes.UNCOMPRESSED
-    with FileSystems.create(path, compression_type=plain) as file:
-        file.write(data)
+    stores.write(path, data)
     return len(data)
 
 
@@ -184,9 +192,7 @@ def read_bytes(path: str) -> bytes:
     """The content of a file. Raises OSError."""
     if is_local(path):
         return Path(path).read_bytes()
-    from apache_beam.io.filesystems import FileSystems
-
-    with FileSystems.open(path) as file:
+    with stores.open_bytes(path) as file:
         data: bytes = file.read()
         return data
 
@@ -204,7 +210,4 @@ def listing(folder: str) -> list[str]:
     """The names of what a folder holds, sorted; none if there is no such folder."""
     if is_local(folder):
         return sorted(os.listdir(folder)) if os.path.exists(folder) else []
-    from apache_beam.io.filesystems import FileSystems
-
-    found = FileSystems.match([join(folder, "**")], limits=[100])[0].metadata_list
-    return sorted(entry.path[len(folder) + 1 :] for entry in found)
+    return sorted(path[len(folder.rstrip("/")) + 1 :] for path in stores.below(folder))

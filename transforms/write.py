@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas import tables
+from schemas.errors import OutputError
 from scoring import comparisons, evaluation, hashing, references
 from scoring.evaluation import OVERALL, StatisticsLayout
 from transforms import accounts, data, files, folder, progress, scores
@@ -151,6 +152,7 @@ class Run:
     look: data.Look | None = None
     frozen: tuple[tuple[str, SavedTable], ...] = ()
     saved: tuple[tuple[str, SavedTable], ...] = ()
+    token: str = ""
 
 
 @dataclass
@@ -246,6 +248,7 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
             ),
         }
         content = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+        check_ours(run.output, run.token)
         files.write_bytes(files.join(run.output, MANIFEST), content)
         yield 0, Packet(MANIFEST, {"run_id": run_id})
 
@@ -313,6 +316,19 @@ def _write_both(output: str, names: tuple[str, str], table: pa.Table) -> list[di
         files.write_parquet(files.join(output, names[0]), table),
         {"path": path, "rows": len(table), "bytes": size},
     ]
+
+
+def check_ours(output: str, token: str) -> None:
+    """Raise OutputError if another run has taken the folder meanwhile."""
+    try:
+        marker = json.loads(files.read_bytes(files.join(output, folder.MARKER)))
+    except (OSError, ValueError):
+        return  # nobody took it
+    if isinstance(marker, dict) and marker.get("run", token) != token:
+        raise OutputError(
+            f"{output}: another run took this folder by --overwrite while this one was going on, "
+            "which ends here without a manifest.\nName a folder of its own for every run."
+        )
 
 
 def check_balance(counts: dict[str, int]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import harness
 import pytest
 
-from pipelines import command, failures
+from pipelines import command, failures, logs
 from schemas.errors import ConfigurationError, InputError, OutputError, UserError
 
 FAILING = """
@@ -96,7 +96,7 @@ def test_our_fault_is_said_on_one_screen_with_a_report(
 ) -> None:
     start = time.monotonic()
     secret = "--s3_secret_access_key=hunter2"
-    ran = run_failing(tmp_path, "ours", *mode, secret)
+    ran = run_failing(tmp_path, "ours", *mode, "--", secret)
     assert time.monotonic() - start < 30
     assert (ran.code, ran.stdout) == (1, "")
     (report,) = tmp_path.glob("liangchi-report-*.txt")
@@ -184,14 +184,14 @@ def test_a_report_goes_where_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    error = ValueError("x")
+    error, log = ValueError("x"), logs.Log(None, False)
     nowhere = str(tmp_path / "nowhere")
-    path = failures.write_report(error, [], nowhere, "")
+    path = failures.write_report(error, [], nowhere, log)
     assert path is not None and Path(path).parent == temporary
-    path = failures.write_report(error, [], None, "")
+    path = failures.write_report(error, [], None, log)
     assert path is not None and Path(path).parent == temporary
     monkeypatch.setattr("tempfile.tempdir", nowhere)
-    assert failures.write_report(error, [], nowhere, "") is None
+    assert failures.write_report(error, [], nowhere, log) is None
 
 
 # What is found in an error
@@ -340,11 +340,11 @@ def test_exit_codes_are_those_that_help_documents(capsys: pytest.CaptureFixture[
         command.main(["evaluate", "--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert (
-        "0 fine, 2 wrong call or input, 3 data below the limits, 1 our fault, "
-        "130 stopped by Ctrl-C or SIGTERM" in said
+        "0 fine, 2 wrong call or input, 3 data below the limits, 4 a store does not answer: try "
+        "again later, 1 our fault, 130 stopped by Ctrl-C or SIGTERM" in said
     )
     assert (command.FINE, command.OUR_FAULT, command.WRONG_CALL) == (0, 1, 2)
-    assert (command.BELOW_LIMITS, command.STOPPED) == (3, 130)
+    assert (command.BELOW_LIMITS, command.TRY_AGAIN, command.STOPPED) == (3, 4, 130)
 
 
 @pytest.mark.parametrize("runner", ["NoSuchRunner", "DataflowRunner"])

@@ -288,7 +288,7 @@ def test_two_runs_cannot_take_one_folder(tmp_path: Path, monkeypatch: pytest.Mon
     folders.claim(str(output))
     marker = (output / folder.MARKER).read_bytes()
     monkeypatch.setattr(folders.files, "listing", lambda path: [])
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="at the same moment"):
         folders.claim(str(output))
     assert (output / folder.MARKER).read_bytes() == marker
 
