@@ -327,7 +327,8 @@ def test_a_folder_of_a_store_is_taken_once_and_replaced_only_if_it_is_ours(
     assert run(flags, output, *QUICK, "--partitions", 3).code == 0
     again = run(flags, output, *QUICK)
     assert again.code == 2
-    assert "already holds '_liangchi.json' and 8 more (a run that is complete)" in again.stderr
+    assert "already holds '_liangchi.json' and " in again.stderr
+    assert " more (a run that is complete)" in again.stderr
     assert run(flags, output, *QUICK, "--overwrite").code == 0
     assert len(store.names(f"{name}/out/segments/")) == 1
     store.put_bytes(f"{name}/out/segments/notes.txt", b"kept")
