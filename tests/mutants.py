@@ -378,15 +378,15 @@ MUTANTS = (
     Mutant(
         "the last block of replicates is dropped",
         "transforms/scores.py",
-        "for packet in blocks[1:]]",
-        "for packet in blocks[1:-1]]",
+        "for i, block in blocks if block.kind == kind",
+        "for i, block in blocks[:-1] if block.kind == kind",
         REPLICATES,
     ),
     Mutant(
         "one of the groups of replicates is dropped",
         "transforms/scores.py",
-        "for group in range(min(groups, blocks)):",
-        "for group in range(min(groups, blocks, 2)):",
+        "for group in range(groups):",
+        "for group in range(min(groups, 1)):",
         GROUPS,
     ),
     Mutant(
@@ -413,15 +413,15 @@ MUTANTS = (
     Mutant(
         "the groups of slices are mixed up",
         "scoring/evaluation.py",
-        "_weighted(examples.units[order], flat[order], lengths, seed, replicates)",
-        "_weighted(examples.units[order], flat, lengths, seed, replicates)",
+        "block_sums(block, examples.units[order], flat[order], lengths, seed)",
+        "block_sums(block, examples.units[order], flat, lengths, seed)",
         SLICES,
     ),
     Mutant(
         "weights of slices are those of other examples",
         "scoring/evaluation.py",
-        "_weighted(examples.units[order], flat[order], lengths, seed, replicates)",
-        "_weighted(examples.units, flat[order], lengths, seed, replicates)",
+        "block_sums(block, examples.units[order], flat[order], lengths, seed)",
+        "block_sums(block, examples.units, flat[order], lengths, seed)",
         SLICES,
     ),
     Mutant(
@@ -518,8 +518,8 @@ MUTANTS = (
     Mutant(
         "merged accumulators lose one",
         "transforms/scores.py",
-        'sums = total.arrays["sums"] + packet.arrays["sums"]',
-        'sums = packet.arrays["sums"]',
+        "added = {name: total.arrays[name] + a for name, a in packet.arrays.items()}",
+        "added = dict(packet.arrays)",
         COMBINERS,
     ),
     Mutant(
