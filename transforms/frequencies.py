@@ -20,8 +20,9 @@ from scoring import document_frequencies as frequencies
 from scoring import hashing
 from scoring.evaluation import document_requests
 from scoring.segments import SegmentTokens
-from transforms import create, files, progress
+from transforms import create, files, progress, stopwatch
 from transforms.packets import Keyed, Packet, of_kind
+from transforms.stopwatch import TOOK, Stopwatch
 from transforms.tokens import from_packet
 
 REQUEST = "request"
@@ -153,12 +154,14 @@ class _Ask(beam.DoFn):  # type: ignore[misc]
         self._orders, self._buckets, self._frozen = orders, buckets, frozen
 
     def process(self, element: Keyed) -> Iterator[Keyed]:
+        watch = Stopwatch()
         partition, packet = element
         examples, tracks = from_packet(packet)
         asked = [
             document_requests(tracks[track], order, self._buckets).requests
             for track, order in self._orders.items()
         ]
+        took = watch.lap()
         for bucket, of_tracks in enumerate(zip(*asked)):
             arrays: dict[str, np.ndarray] = {}
             for track, request in zip(self._orders, of_tracks):
@@ -166,8 +169,9 @@ class _Ask(beam.DoFn):  # type: ignore[misc]
                 counts = np.zeros_like(request.counts) if self._frozen else request.counts
                 narrow = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
                 arrays |= _request(track, request.hashes, narrow)
-            meta = {"partition": partition, "documents": len(examples)}
+            meta = {"partition": partition, "documents": len(examples), TOOK: took}
             yield bucket, Packet(REQUEST, meta, arrays)
+            took = 0
 
 
 def _request(track: str, hashes: np.ndarray, counts: np.ndarray) -> dict[str, np.ndarray]:
@@ -215,6 +219,7 @@ class _Answer(beam.DoFn):  # type: ignore[misc]
         self._tracks, self._saved, self._save = [*orders], saved, save
 
     def process(self, element: tuple[int, Iterable[Packet]]) -> Iterable[object]:
+        watch = Stopwatch()
         bucket, packets = element
         # The order decides nothing but must not depend on the runner: files are written by it.
         asked = sorted(packets, key=lambda p: p.meta["partition"])
@@ -227,6 +232,7 @@ class _Answer(beam.DoFn):  # type: ignore[misc]
             meta[track] = {"fingerprint": table.fingerprint(), "documents": documents}
             if self._save is not None:
                 meta[track]["file"] = _write_bucket(self._save[track], bucket, table)
+        took = watch.lap() + sum(p.meta.get(TOOK, 0) for p in asked)
         for packet, of_tracks in zip(asked, zip(*answered)):
             partition = packet.meta["partition"]
             if partition == _TABLE_PARTITION:
@@ -238,7 +244,8 @@ class _Answer(beam.DoFn):  # type: ignore[misc]
             documents_of = {track: meta[track]["documents"] for track in self._tracks}
             yield partition, Packet(ANSWER, {"bucket": bucket, "documents": documents_of}, arrays)
         progress.tick(progress.FREQUENCIES, 1)
-        yield beam.pvalue.TaggedOutput(TABLE, (0, Packet(TABLE, {"tracks": meta})))
+        told = {"tracks": meta, TOOK: {stopwatch.count(progress.FREQUENCIES): took}}
+        yield beam.pvalue.TaggedOutput(TABLE, (0, Packet(TABLE, told)))
 
 
 def _write_bucket(folder: str, bucket: int, table: frequencies.Table) -> dict[str, object]:

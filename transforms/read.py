@@ -13,10 +13,11 @@ from schemas import checks, tables
 from schemas.checks import Checked
 from scoring import hashing
 from scoring.series import MARK
-from transforms import accounts, importers, progress, slices
+from transforms import accounts, importers, progress, slices, stopwatch
 from transforms.importers.base import BadFile, Imported
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.sources import HYPOTHESES, REFERENCES, Split
+from transforms.stopwatch import Stopwatch
 
 ROWS = "rows"
 REFUSED = "refused"
@@ -83,8 +84,10 @@ class _Read(beam.DoFn):  # type: ignore[misc]
 
     def process(self, split: Split) -> Iterator[object]:
         bad: list[BadFile] = []
+        watch = Stopwatch()
         for imported in gathered(self._imports(split, bad)):
-            yield from self._checked(split.table, imported)
+            yield from self._checked(split.table, imported, watch)
+            watch.lap()
         for error in bad:
             refused = accounts.refused_file(split.table, error.path, error.found)
             yield self._beside(error.path, accounts.account({}, refused))
@@ -98,7 +101,7 @@ class _Read(beam.DoFn):  # type: ignore[misc]
                     raise
                 bad.append(error)
 
-    def _checked(self, name: str, imported: Imported) -> Iterator[object]:
+    def _checked(self, name: str, imported: Imported, watch: Stopwatch) -> Iterator[object]:
         settings, table = self._rows, imported.rows
         if name == HYPOTHESES:
             checked = checks.check_hypotheses(
@@ -115,7 +118,11 @@ class _Read(beam.DoFn):  # type: ignore[misc]
                 settings.null_texts,
                 imported.refused,
             )
-        account = accounts.account({f"{name}.read": len(table)}, _refused(name, table, checked))
+        rows = _with_source(checked.rows, table, checked.kept)
+        parts = list(cut(rows, settings.partitions))
+        refused = _refused(name, table, checked)
+        counts = {f"{name}.read": len(table), stopwatch.count(progress.READ): watch.lap()}
+        account = accounts.account(counts, refused)
         yield self._beside(table.column(tables.FILE)[0].as_py() if len(table) else "", account)
         if name == REFERENCES:
             for bucket, values in slices.values_of(
@@ -124,8 +131,7 @@ class _Read(beam.DoFn):  # type: ignore[misc]
                 yield beam.pvalue.TaggedOutput(REFUSED, (bucket, values))
             for partition, part in cut(_refused_ids(table, checked), settings.partitions):
                 yield partition, Packet(REFUSED_REFERENCES, tables={ROWS: part})
-        rows = _with_source(checked.rows, table, checked.kept)
-        for partition, part in cut(rows, settings.partitions):
+        for partition, part in parts:
             yield partition, Packet(name, tables={ROWS: part})
         progress.tick(progress.READ, len(table), onward=len(rows))
 

@@ -21,8 +21,9 @@ from scoring.metrics.registry import make_metric
 from scoring.metrics.tracks import MAIN, Combination, OnTrack
 from scoring.segments import Layout
 from scoring.statistics.draws import BOOTSTRAP, PLAIN, SWAP, Block, blocks
-from transforms import frequencies, progress, reference_types
+from transforms import frequencies, progress, reference_types, stopwatch
 from transforms.packets import Keyed, Packet, of_kind
+from transforms.stopwatch import TOOK, Stopwatch
 from transforms.tokens import TOKENS, TYPES, example_table, examples_of, from_packet
 
 STATISTICS = "statistics"
@@ -127,6 +128,7 @@ class _Score(beam.DoFn):  # type: ignore[misc]
         self._orders = self._measures.document_orders
 
     def process(self, element: tuple[int, Iterable[Packet]]) -> Iterator[Keyed]:
+        watch = Stopwatch()
         partition, packets = element
         packets = list(packets)
         (packet,) = of_kind(packets, TOKENS)
@@ -155,6 +157,7 @@ class _Score(beam.DoFn):  # type: ignore[misc]
         meta = dict(packet.meta)
         if TYPES in packet.tables:
             meta[TYPES], arrays[TYPES] = reference_types.count(packet, examples, arrays["matched"])
+        meta[TOOK] = {stopwatch.count(progress.SCORE): watch.lap()}
         yield partition, Packet(STATISTICS, meta, arrays, of_examples)
 
 
@@ -174,7 +177,6 @@ class SumBySlice(beam.PTransform):  # type: ignore[misc]
 
     measures: Measures
     groups: int
-    systems: beam.pvalue.AsSingleton
 
     def expand(self, statistics: beam.PCollection[Keyed]) -> beam.PCollection:
         tasks = statistics | "Tasks" >> beam.FlatMap(_tasks, self.groups).with_output_types(Keyed)
@@ -183,9 +185,7 @@ class SumBySlice(beam.PTransform):  # type: ignore[misc]
         return (
             tasks
             | "Resample"
-            >> beam.ParDo(_Resample(self.measures), self.systems).with_output_types(
-                tuple[SliceKey, Packet]
-            )
+            >> beam.ParDo(_Resample(self.measures)).with_output_types(tuple[SliceKey, Packet])
             | "Sum" >> beam.CombinePerKey(SumFn()).with_output_types(tuple[SliceKey, Packet])
         )
 
@@ -195,7 +195,8 @@ def _tasks(element: Keyed, groups: int) -> Iterator[Keyed]:
     names = ("per_example", "units", "system", "sample", "filled", "absent")
     arrays = {name: packet.arrays[name] for name in (*names, "references", "hypotheses")}
     for group in range(groups):
-        yield partition, Packet(TASK, {"group": group, "groups": groups}, arrays, packet.tables)
+        meta = {"group": group, "groups": groups, "systems": packet.meta["systems"]}
+        yield partition, Packet(TASK, meta, arrays, packet.tables)
 
 
 class _Resample(beam.DoFn):  # type: ignore[misc]
@@ -207,8 +208,11 @@ class _Resample(beam.DoFn):  # type: ignore[misc]
         # Many small products: with more threads BLAS spends its time waiting.
         self._limits = threadpool_limits(1)
 
-    def process(self, element: Keyed, systems: Sequence[str]) -> Iterator[tuple[SliceKey, Packet]]:
+    def process(self, element: Keyed) -> Iterator[tuple[SliceKey, Packet]]:
+        watch = Stopwatch()
         packet = element[1]
+        # Not a side input: portable runners would send the statistics to a stage of its own.
+        systems = packet.meta["systems"]
         examples = statistics_examples(packet)
         blocks = self._measures.blocks(systems)
         pairs = self._measures.pairs(systems)
@@ -221,11 +225,14 @@ class _Resample(beam.DoFn):  # type: ignore[misc]
                 outcomes = compared.outcomes(self._layout, statistics, pairs)
                 counted = evaluation.slice_sums(examples, outcomes, 0, blocks[number])
                 arrays = [{**a, "outcomes": c.sums[0]} for a, c in zip(arrays, counted)]
+            took = np.array([watch.lap()])
             for of_slice, of_arrays in zip(sums, arrays):
                 yield (
                     (slice_key(of_slice.name, of_slice.value), number),
-                    sums_packet(of_slice.name, of_slice.value, of_arrays),
+                    sums_packet(of_slice.name, of_slice.value, {**of_arrays, TOOK: took}),
                 )
+                took = np.zeros_like(took)
+            watch.lap()
             before, after = (n * progress.PASSES // len(blocks) for n in (number, number + 1))
             progress.tick(progress.RESAMPLE, rows * (after - before))
 
@@ -320,7 +327,7 @@ class ScoreSlices(beam.PTransform):  # type: ignore[misc]
     def expand(self, statistics: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
         parts = [
             statistics
-            | "Sums" >> SumBySlice(self.measures, self.groups, self.systems)
+            | "Sums" >> SumBySlice(self.measures, self.groups)
             | "Blocks" >> beam.Map(_with_block).with_output_types(Keyed)
         ]
         if not self.measures.own_units:
@@ -359,6 +366,8 @@ class _Finish(beam.DoFn):  # type: ignore[misc]
         units = [packet.meta["units"] for packet in of_kind(packets, UNITS)]
         (name, value), *_ = (packet.meta["slice"] for packet in of_kind(packets, SUMS))
         plain = of_block[0]["sums"][0]
+        took = sum(int(arrays[TOOK][0]) for arrays in of_block.values())
+        yield 0, Packet(TOOK, {TOOK: {stopwatch.count(progress.RESAMPLE): took}})
         blocks = list(enumerate(self._measures.blocks(systems)))
         bootstrap, swaps = (
             np.concatenate(

@@ -18,10 +18,11 @@ from scoring.data_report import count_texts
 from scoring.joining import Examples, Joined
 from scoring.segments import Layout, SegmentTokens, TokenTrack
 from scoring.text.recipe import TextRecipe, token_tracks
-from transforms import accounts, data, progress, slices
+from transforms import accounts, data, progress, slices, stopwatch
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.read import REFUSED_REFERENCES, ROWS
 from transforms.sources import HYPOTHESES, REFERENCES
+from transforms.stopwatch import Stopwatch
 
 TOKENS = "tokens"
 SHUFFLED = "shuffled"
@@ -148,6 +149,7 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         systems: Sequence[str],
         values: slices.Tops,
     ) -> Iterable[object]:
+        watch = Stopwatch()
         partition, packets = element
         packets = list(packets)
         hypotheses = _rows(packets, HYPOTHESES, _NO_HYPOTHESES)
@@ -183,6 +185,9 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         counts = {**joined.counts, **lumped, **tokenised.counts}
         for i, name in enumerate(systems):
             counts[f"system.missing.{name}"] = int(joined.examples.absent[:, i].sum())
+        for name, track in tokenised.tracks.items():
+            counts[f"tokens.{name}"] = int(track.lengths.sum())
+        counts[stopwatch.count(progress.JOIN)] = watch.lap()
         yield beam.pvalue.TaggedOutput(
             accounts.ACCOUNT, (partition, accounts.account(counts, refused))
         )

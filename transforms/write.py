@@ -16,12 +16,13 @@ from schemas import tables
 from schemas.errors import OutputError
 from scoring import comparisons, evaluation, hashing, references
 from scoring.evaluation import OVERALL, StatisticsLayout
-from transforms import accounts, data, files, folder, progress, scores
+from transforms import accounts, data, files, folder, progress, scores, stopwatch
 from transforms.folder import MANIFEST
 from transforms.frequencies import TABLE, SavedTable
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.reference_types import counts_of
 from transforms.scores import Measures, statistics_examples
+from transforms.stopwatch import TOOK, Stopwatch
 from transforms.tokens import TYPES
 
 WRITTEN = "written"
@@ -61,15 +62,14 @@ class _WriteSegments(beam.DoFn):  # type: ignore[misc]
         self._layout = self._measures.layout()
 
     def process(self, element: Keyed) -> Iterator[Keyed]:
+        watch = Stopwatch()
         partition, packet = element
         path = files.join(self._output, folder.SEGMENTS, folder.part(partition, self._partitions))
         table = segment_table(self._layout, packet.meta["systems"], packet)
-        yield 0, _written(path, table)
+        written = files.write_parquet(path, table)
+        took = {**packet.meta[TOOK], stopwatch.count(progress.WRITE): watch.lap()}
+        yield 0, Packet(WRITTEN, {"file": written, TOOK: took})
         progress.tick(progress.WRITE, len(table))
-
-
-def _written(path: str, table: pa.Table) -> Packet:
-    return Packet(WRITTEN, {"file": files.write_parquet(path, table)})
 
 
 def segment_table(layout: StatisticsLayout, systems: Sequence[str], packet: Packet) -> pa.Table:
@@ -182,7 +182,9 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         self, element: tuple[int, Iterable[Packet]], systems: Sequence[str]
     ) -> Iterator[Keyed]:
         run, packets = self._run, list(element[1])
-        counts = accounts.merge(p.meta["counts"] for p in of_kind(packets, accounts.ACCOUNT))
+        told = [p.meta["counts"] for p in of_kind(packets, accounts.ACCOUNT)]
+        told += [p.meta[TOOK] for p in packets if TOOK in p.meta]
+        counts, seconds = stopwatch.apart(accounts.merge(told))
         check_balance(counts)
         table_parts = [p.meta["tracks"] for p in of_kind(packets, TABLE)]
         signatures = dict(run.signatures)
@@ -242,6 +244,7 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
                 name: f"{n:016x}" if name.endswith(accounts.FINGERPRINT) else n
                 for name, n in counts.items()
             },
+            "seconds": seconds,
             "files": sorted(
                 ({k: entry[k] for k in ("path", "rows", "bytes")} for entry in written),
                 key=lambda entry: str(entry["path"]),

@@ -213,8 +213,8 @@ def test_flags_that_must_be_there_are_named(capsys: pytest.CaptureFixture[str]) 
     said = capsys.readouterr().err
     assert "--references" in said
     assert "--output" in said
-    assert command.main(["compare"]) == 2
-    assert "unknown command 'compare'" in capsys.readouterr().err
+    assert command.main(["compile"]) == 2
+    assert "unknown command 'compile'" in capsys.readouterr().err
 
 
 # Wrong data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from benchmarks import data
 from pipelines import evaluation, options, plan
 from pipelines.evaluation import Plan
 from runners.base import ELEMENT_BYTES
+from transforms import progress, scores, write
 
 EXAMPLES = 8_000
 
@@ -88,4 +90,16 @@ def test_the_statistics_are_written_where_they_are_made(tmp_path: Path) -> None:
     # They are the largest elements; in a stage of its own the writer would be sent them.
     stages = plan.stages(planned(harness.CHAT_INPUTS, tmp_path / "out"))
     (stage,) = [stage for stage in stages if "Segments/Statistics" in stage.steps]
+    # Portable runners break a stage before every step that has a side input.
+    for step in scores._Resample.process, write._WriteSegments.process:
+        assert list(inspect.signature(step).parameters) == ["self", "element"]
     assert {"Slices/Sums/Tasks", "WriteSegments/File", "Slices/Sums/Resample"} < set(stage.steps)
+
+
+def test_the_manifest_tells_of_every_stage(chat: harness.Ran) -> None:
+    manifest = chat.fine().manifest
+    assert set(manifest["seconds"]) == set(progress.STAGES)
+    assert all(0 < seconds < 3600 for seconds in manifest["seconds"].values())
+    assert manifest["counts"]["tokens.main"] > 1000
+    assert not [name for name in manifest["counts"] if "seconds" in name]
+    assert {"partitions", "buckets", "inputs", "files"} < set(manifest)
