@@ -9,7 +9,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import apache_beam as beam
@@ -78,6 +78,7 @@ def plan(config: Evaluation) -> Plan:
     parts = recipes.of_tracks(config)
     warnings = recipes.warnings([(parts[name], recipe) for name, recipe in made.items()])
     inputs = sources.inspect(config)
+    text = replace(text, slices=inputs.slices)
     look = measured.look(config, measures, text, inputs)
     return Plan(config, inputs, text, measures, signatures, warnings, saved, save_to, look)
 
@@ -112,11 +113,24 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     if config.reference_ceiling:
         more = named | "WithCeiling" >> beam.Map(with_ceiling).with_output_types(list[str])
         scored_systems = beam.pvalue.AsSingleton(more)
-    values = rows[slices.VALUES] | "SliceValues" >> slices.CommonValues()
+    edges = rows[slices.NUMBERS] | "Bins" >> slices.FindEdges(plan.text.slices)
     joined = joining | "Join" >> tokens.JoinAndTokenise(
-        plan.text, systems, beam.pvalue.AsSingleton(values), plan.look.limit
+        plan.text, systems, beam.pvalue.AsSingleton(edges), plan.look.limit
     )
     results: list[beam.PCollection[Keyed]] = []
+    of_join = joined[accounts.ACCOUNT] | "AccountsOfJoin" >> (
+        beam.Filter(read.is_of_kind, accounts.ACCOUNT).with_output_types(Keyed)
+    )
+    counted = [rows[read.REFUSED], of_join]
+    values = None
+    if config.slices:
+        common = joined[tokens.TOKENS] | "SliceValues" >> (
+            slices.CommonValues(config.slice_values, inputs.partitions)
+        )
+        counted.append(
+            common | "OtherValues" >> beam.Map(slices.account_of).with_output_types(Keyed)
+        )
+        values = beam.pvalue.AsSingleton(common)
     scored = joined[tokens.TOKENS]
     orders = plan.measures.document_orders
     if orders:
@@ -130,7 +144,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         )
         results.append(frequent[frequencies.TABLE])
         scored = (scored, frequent[frequencies.ANSWER]) | "WithFrequencies" >> beam.Flatten()
-    statistics = scored | "Segments" >> scores.ScoreSegments(plan.measures, grouped=bool(orders))
+    statistics = scored | "Segments" >> scores.ScoreSegments(plan.measures, bool(orders), values)
     results += [
         statistics
         | "Slices"
@@ -140,14 +154,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         statistics | "ReferenceTypes" >> reference_types.CountTypes(),
         statistics
         | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions),
-        (
-            rows[read.REFUSED],
-            joined[accounts.ACCOUNT]
-            | "AccountsOfJoin"
-            >> beam.Filter(read.is_of_kind, accounts.ACCOUNT).with_output_types(Keyed),
-            values | "OtherValues" >> beam.Map(slices.account_of).with_output_types(Keyed),
-            root | "BadFiles" >> create.Create(_bad_files(inputs), Keyed),
-        )
+        (*counted, root | "BadFiles" >> create.Create(_bad_files(inputs), Keyed))
         | "Accounts" >> beam.Flatten()
         | "WriteAccounts" >> write.WriteAccounts(output, inputs.partitions),
         root | "Start" >> create.Create([(0, Packet(write.START))], Keyed),
@@ -185,10 +192,11 @@ def _rows(plan: Plan) -> read.Rows:
         plan.inputs.partitions,
         plan.text.reference_columns,
         config.max_characters,
-        config.slices,
+        tuple(slices.sampled(plan.text.slices)),
         config.null_text,
         config.skip_bad_files,
         config.step_column,
+        plan.text.hypothesis_columns,
     )
 
 
@@ -313,7 +321,11 @@ def shuffles(plan: Plan) -> dict[str, estimates.Shuffle]:
     """What will pass between the stages, by the name of the shuffle."""
     config = plan.config
     return estimates.shuffles(
-        plan.inputs, plan.measures, config.systems, config.slices, config.replicate_groups
+        plan.inputs,
+        plan.measures,
+        config.systems,
+        len(config.slices) * (config.slice_values + 1),
+        config.replicate_groups,
     )
 
 

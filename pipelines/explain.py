@@ -223,7 +223,8 @@ class _Explainer:
                 wider = replace(config, slices=(*config.slices, _QUERY))
                 planned = evaluation.plan(wider)
                 # With --skip_bad_files a file without it would be left out.
-                if planned.inputs.files and _paths(planned) == _paths(self._plan):
+                there = _QUERY in planned.text.reference_columns
+                if there and planned.inputs.files and _paths(planned) == _paths(self._plan):
                     self._reading, self._query = planned, True
 
     def explain(self) -> Example:
@@ -246,7 +247,6 @@ class _Explainer:
             self._manifest["systems"],
             plan.text.missing,
             plan.text.resample_by,
-            plan.text.slices,
         )
         if not len(joined.examples):
             raise self._not_there(stored, joined)
@@ -500,7 +500,7 @@ class _Explainer:
                 }
             ).empty_table()
             for rows in references:
-                joined = joining.join(none, rows, [], "skip", text.resample_by, text.slices)
+                joined = joining.join(none, rows, [], "skip", text.resample_by)
                 documents += len(joined.examples)
                 if len(joined.examples):
                     cut = tokenise(joined, needed, text)

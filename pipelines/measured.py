@@ -119,7 +119,7 @@ def text(config: Evaluation, measures: Measures) -> tokens.Text:
     )
     threshold = config.near_duplicate_references
     near = None if threshold is None else (config.near_duplicate_track or made[0][0], threshold)
-    return tokens.Text(made, config.missing, config.slices, config.bootstrap.resample_by, near)
+    return tokens.Text(made, config.missing, config.bootstrap.resample_by, near)
 
 
 def references_used(text: tokens.Text) -> str:

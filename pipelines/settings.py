@@ -246,8 +246,17 @@ SETTINGS = (
         (),
         "COLUMN",
         several=True,
-        help="columns of the references: scores for each of their values too (the 50 most "
-        "frequent; the rest is 'other')",
+        help="columns of references or hypotheses: scores for each of their values too; a*b: for "
+        "values that go together; length:5: for bins of numbers (5 about equally full; or edges, "
+        "length:0,10,20)",
+    ),
+    Setting(
+        "slice_values",
+        MEASURE,
+        int,
+        50,
+        "N",
+        help="values of a slice that keep their names, the most frequent; the rest is 'other'",
     ),
     Setting(
         "reference_ceiling",

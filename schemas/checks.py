@@ -78,8 +78,10 @@ def check_hypotheses(
     max_characters: int,
     refused: Sequence[Refusal] = (),
     step: tuple[str, str] | None = None,
+    columns: Sequence[str] = (),
 ) -> Checked:
-    """Columns example_id, system, text and, if there, sample (0 where it is null).
+    """Columns example_id, system, text, if there, sample (0 where it is null), and the named ones
+    (slices; as strings).
 
     step: a column that says more of the system, and what stands between in its name then.
     refused: rows that were found bad before; what stands in them does not matter.
@@ -106,7 +108,10 @@ def check_hypotheses(
         sample = pa.array(np.where(outside, 0, numbers), pa.int32())
     else:
         sample = pa.array(np.zeros(len(table), np.int32))
-    return check.done({"example_id": ids, "system": systems, "sample": sample, "text": texts})
+    extra = {name: check.text(table.column(name), name) for name in columns}
+    return check.done(
+        {"example_id": ids, "system": systems, "sample": sample, "text": texts, **extra}
+    )
 
 
 def check_references(

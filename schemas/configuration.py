@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from schemas import expressions
+from schemas import expressions, slicing
 from schemas.errors import ConfigurationError
 
 MISSING = ("empty", "skip", "error")
@@ -103,7 +103,8 @@ class Evaluation:
     main one. combinations: (name, expression), such as 0.3 * bleu[char] + 0.7 * bleu.
     near_duplicate_references: references of one example whose tokens are more alike than this
     count as one, by near_duplicate_track (None: the first that a metric uses).
-    systems: the systems to score; empty: all that occur. slices: columns of the references.
+    systems: the systems to score; empty: all that occur. slices: columns, crossings and bins, as
+    schemas/slicing.py reads them. slice_values: how many values of a slice keep their names.
     document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
     reference_ceiling: score the references too, against each other and shuffled.
     step_column: of the hypotheses: each of its values is a checkpoint of its system. falls: after
@@ -130,6 +131,7 @@ class Evaluation:
     step_column: str | None = None
     falls: int = 2
     slices: tuple[str, ...] = ()
+    slice_values: int = 50
     systems: tuple[str, ...] = ()
     missing: str = "empty"
     document_frequencies: str | None = None
@@ -166,16 +168,7 @@ class Evaluation:
         for key in ("metrics", "slices", "systems"):
             named: tuple[str, ...] = getattr(self, key)
             _need(key, list(named), len(set(named)) == len(named), "no name twice")
-        reserved = {"example_id", "references", "reference_types", "overall"}
-        of_units = [self.bootstrap.resample_by] if self.bootstrap.resample_by else []
-        for key, names in (("slices", self.slices), ("resample_by", of_units)):
-            for name in names:
-                _need(
-                    key,
-                    name,
-                    name not in reserved,
-                    "a column of another name (--columns NAME=ITS_NAME gives it one)",
-                )
+        self._check_slices()
         self._check_tracks()
         fixed = ("example_id", "system", "sample", "text")
         other = "a column of another name (--columns NAME=ITS_NAME gives it one)"
@@ -202,6 +195,22 @@ class Evaluation:
                 self.save_document_frequencies,
                 "no table to save when one is loaded by document_frequencies",
             )
+
+    def _check_slices(self) -> None:
+        other = "a column of another name (--columns NAME=ITS_NAME gives it one)"
+        for name in self.slices:
+            try:
+                parts = slicing.parse(name).parts
+            except ValueError as error:
+                raise ConfigurationError("slices", name, str(error)) from error
+            fine = name != slicing.OVERALL and not any(
+                part.column in slicing.RESERVED[part.table or slicing.REFERENCES] for part in parts
+            )
+            _need("slices", name, fine, other)
+        _need("slice_values", self.slice_values, 1 <= self.slice_values <= 1000, "1 to 1000")
+        unit = self.bootstrap.resample_by
+        fine = unit not in (*slicing.RESERVED[slicing.REFERENCES], slicing.OVERALL)
+        _need("resample_by", unit, fine, other)
 
     def _check_tracks(self) -> None:
         tracks = [track.name for track in self.tracks]

@@ -19,13 +19,17 @@ Ints = npt.NDArray[np.int64]
 UNKNOWN = "unknown"
 """The slice value of an example that has none."""
 
+HYPOTHESES = "hypotheses."
+"""Before the names of columns of the hypotheses, among those of the references."""
+
 
 @dataclass(frozen=True)
 class Examples:
     """Examples in the order of their ids (by code point), hypotheses by system and sample.
 
     example_id: [examples] strings.
-    slices: name -> [examples] strings, no nulls.
+    slices: name -> [examples] strings, no nulls. Of columns that several rows of an example
+        have, the value that all agree on, ``UNKNOWN`` if they do not.
     units: [examples] hashes of what is resampled together.
     layout: how references and hypotheses stand in ``texts``.
     system: [hypotheses], index into the systems; sample: [hypotheses].
@@ -78,10 +82,12 @@ def join(
     resample_by: str | None = None,
     slices: Sequence[str] = (),
     refused: pa.ChunkedArray | None = None,
+    hypothesis_slices: Sequence[str] = (),
 ) -> Joined:
     """Join the hypotheses of a partition to its references.
 
-    hypotheses: example_id, system, sample, text (null: the system gave no output).
+    hypotheses: example_id, system, sample, text (null: the system gave no output) and the columns
+        named by ``hypothesis_slices``.
     references: example_id, references (lists of strings, none null, none empty) and the columns
         named by ``slices`` and ``resample_by``; if there, reference_types (of every reference
         one, or a null list). They move no score and are not in the fingerprint.
@@ -90,6 +96,8 @@ def join(
         one empty hypothesis, ``skip`` leaves it out.
     refused: ids of rows of the references that were refused before. A hypothesis for one of them
         is refused because of it; one for an id that no row has lies outside (counted).
+    slices, hypothesis_slices: columns whose values the examples get, those of hypotheses under
+        the name ``hypotheses.COLUMN``. They take no part in what rows are equal.
     Rows that are equal collapse into one; rows that contradict each other under one key are all
     refused; a hypothesis without (accepted) references is refused.
     """
@@ -97,11 +105,10 @@ def join(
     hypotheses = hypotheses.combine_chunks()
     refusals: list[Refusal] = []
     counts: dict[str, int] = {}
-    columns = sorted({*slices, *([resample_by] if resample_by else [])})
     content = hashing.combine(
         [
             hashing.hash_lists(_column(references, "references")),
-            *(_hash_nullable(_column(references, name)) for name in columns),
+            *([_hash_nullable(_column(references, resample_by))] if resample_by else []),
         ]
     )
     types = _types(references)
@@ -129,6 +136,10 @@ def join(
     counts["references.accepted"] = len(kept)
     example_id = _column(chosen, "example_id")
     counts["references.fingerprint"] = fingerprint(example_id, content[kept])
+    row_example = _index_in(ids, example_id)
+    agreed = {
+        name: _agreed(_column(references, name), row_example, len(example_id)) for name in slices
+    }
 
     example = _index_in(_column(hypotheses, "example_id"), example_id)
     system = _index_in(_column(hypotheses, "system"), pa.array(systems, pa.string()))
@@ -163,6 +174,14 @@ def join(
                 "several rows have this example_id, system and sample and differ",
             )
         )
+    answers = np.where(system < 0, -1, example)
+    answers[contradicting] = -1
+    for name in hypothesis_slices:
+        values = _agreed(_column(hypotheses, name), answers, len(example_id))
+        agreed[f"{HYPOTHESES}{name}"] = values
+    for name, (_, contradictions) in agreed.items():
+        if contradictions:
+            counts[f"slices.{name}.contradicting"] = contradictions
     given = pc.is_valid(text).to_numpy(zero_copy_only=False)[kept]
     counts["hypotheses.null"] = int(np.count_nonzero(~given))
     kept = kept[given]
@@ -197,7 +216,7 @@ def join(
     return Joined(
         Examples(
             example_id=example_id,
-            slices={name: _strings(_column(chosen, name)) for name in slices},
+            slices={name: values for name, (values, _) in agreed.items()},
             units=units,
             layout=layout,
             system=system.astype(np.int32),
@@ -210,6 +229,24 @@ def join(
         counts,
         None if types is None else _flat_types(types.take(pa.array(kept_references)), layout),
     )
+
+
+def _agreed(column: pa.Array, example: Ints, examples: int) -> tuple[pa.Array, int]:
+    """The one value of every example, and how many examples have several.
+
+    column: a value of every row, nulls count as none; example: that of every row, -1 for none.
+    """
+    encoded = column.cast(pa.string()).dictionary_encode()
+    codes = _numbers(encoded.indices.fill_null(-1))
+    rows = np.flatnonzero((codes >= 0) & (example >= 0))
+    codes, example = codes[rows], example[rows]
+    value = np.full(examples, -1)
+    value[example] = codes
+    differs = np.zeros(examples, np.bool_)
+    differs[example[codes != value[example]]] = True
+    value[differs] = -1
+    values = encoded.dictionary.take(pa.array(value, mask=value < 0)).fill_null(UNKNOWN)
+    return values, int(np.count_nonzero(differs))
 
 
 def fingerprint(ids: pa.Array, content: hashing.Hashes) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transforms.scores import Measures
-from transforms.slices import MOST_VALUES
 from transforms.sources import HYPOTHESES, REFERENCES, Inputs
 
 # Bytes that are sent for a byte of input.
@@ -34,12 +33,12 @@ class Shuffle:
 
 
 def shuffles(
-    inputs: Inputs, measures: Measures, systems: Sequence[str], slices: Sequence[str], groups: int
+    inputs: Inputs, measures: Measures, systems: Sequence[str], slices: int, groups: int
 ) -> dict[str, Shuffle]:
     """By the name of the shuffle in the graph; those that are not there are small.
 
     Sums count every partition apart: where a worker adds up some before it sends, less is sent.
-    Slices count as if every column had its most values.
+    slices: values of all slices, at most.
     """
     size, partitions, buckets = inputs.bytes, inputs.partitions, inputs.buckets
     of_systems = _systems(inputs, systems)
@@ -57,7 +56,7 @@ def shuffles(
     pairs = measures.pairs(names)
     places = of_systems + (2 * len(pairs) if measures.comparisons.common else 0)
     row = of_systems * len(measures.layout().names) * _STATISTIC_BYTES
-    blocks, values = measures.blocks(names), 1 + MOST_VALUES * len(slices)
+    blocks, values = measures.blocks(names), 1 + slices
     if groups > 1:
         statistics = row * inputs.rows(REFERENCES) * groups
         found["Slices/Sums/Spread"] = _even(statistics, partitions * groups)

@@ -32,7 +32,8 @@ _TABLE_ROWS = 500_000
 class Rows:
     """How rows are checked and where they go.
 
-    columns: of the references, beside the fixed; slices: those of them that are sliced on.
+    columns: of the references, beside the fixed; hypothesis_columns: of the hypotheses.
+    binned: (table, column) of those whose numbers are sampled for bins.
     step: column of the hypotheses that names checkpoints.
     null_texts: references that stand for none. skip_bad_files: note a file that cannot be read.
     """
@@ -40,16 +41,17 @@ class Rows:
     partitions: int
     columns: tuple[str, ...]
     max_characters: int
-    slices: tuple[str, ...] = ()
+    binned: tuple[tuple[str, str], ...] = ()
     null_texts: tuple[str, ...] = ()
     skip_bad_files: bool = False
     step: str | None = None
+    hypothesis_columns: tuple[str, ...] = ()
 
 
 @dataclass
 class ReadRows(beam.PTransform):  # type: ignore[misc]
     """Splits -> ``ROWS``: (partition, rows of it); ``REFUSED``: (partition, account);
-    slices.VALUES: (bucket, how often the values of slices occur)."""
+    slices.NUMBERS: (0, a sample of the numbers that are binned)."""
 
     rows: Rows
 
@@ -68,8 +70,8 @@ class ReadRows(beam.PTransform):  # type: ignore[misc]
             ROWS: read[ROWS],
             REFUSED: beside
             | "Accounts" >> beam.Filter(is_of_kind, accounts.ACCOUNT).with_output_types(Keyed),
-            slices.VALUES: beside
-            | "Values" >> beam.Filter(is_of_kind, slices.VALUES).with_output_types(Keyed),
+            slices.NUMBERS: beside
+            | "Numbers" >> beam.Filter(is_of_kind, slices.NUMBERS).with_output_types(Keyed),
         }
 
 
@@ -109,6 +111,7 @@ class _Read(beam.DoFn):  # type: ignore[misc]
                 settings.max_characters,
                 imported.refused,
                 None if settings.step is None else (settings.step, MARK),
+                settings.hypothesis_columns,
             )
         else:
             checked = checks.check_references(
@@ -124,11 +127,11 @@ class _Read(beam.DoFn):  # type: ignore[misc]
         counts = {f"{name}.read": len(table), stopwatch.count(progress.READ): watch.lap()}
         account = accounts.account(counts, refused)
         yield self._beside(table.column(tables.FILE)[0].as_py() if len(table) else "", account)
+        binned = [column for table_name, column in settings.binned if table_name == name]
+        if binned:
+            numbers = slices.sample_of(checked.rows, name, binned)
+            yield beam.pvalue.TaggedOutput(REFUSED, (0, numbers))
         if name == REFERENCES:
-            for bucket, values in slices.values_of(
-                checked.rows, settings.slices, settings.partitions
-            ):
-                yield beam.pvalue.TaggedOutput(REFUSED, (bucket, values))
             for partition, part in cut(_refused_ids(table, checked), settings.partitions):
                 yield partition, Packet(REFUSED_REFERENCES, tables={ROWS: part})
         for partition, part in parts:

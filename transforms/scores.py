@@ -21,7 +21,7 @@ from scoring.metrics.registry import make_metric
 from scoring.metrics.tracks import MAIN, Combination, OnTrack
 from scoring.segments import Layout
 from scoring.statistics.draws import BOOTSTRAP, PLAIN, SWAP, Block, blocks
-from transforms import frequencies, progress, reference_types, stopwatch
+from transforms import frequencies, progress, reference_types, slices, stopwatch
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.stopwatch import TOOK, Stopwatch
 from transforms.tokens import TOKENS, TYPES, example_table, examples_of, from_packet
@@ -106,17 +106,23 @@ class Measures:
 @dataclass
 class ScoreSegments(beam.PTransform):  # type: ignore[misc]
     """(partition, tokens, and the answers of all buckets if a metric needs them) ->
-    (partition, ``STATISTICS``)."""
+    (partition, ``STATISTICS``).
+
+    values: a side input of the most frequent values of slices, None if there are no slices.
+    """
 
     measures: Measures
     grouped: bool
+    values: beam.pvalue.AsSingleton | None = None
 
     def expand(self, tokens: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
         if self.grouped:
             tokens = tokens | "ByPartition" >> beam.GroupByKey()
         else:
             tokens = tokens | "Alone" >> beam.MapTuple(lambda key, packet: (key, [packet]))
-        return tokens | "Statistics" >> beam.ParDo(_Score(self.measures)).with_output_types(Keyed)
+        beside = [] if self.values is None else [self.values]
+        score = beam.ParDo(_Score(self.measures), *beside)
+        return tokens | "Statistics" >> score.with_output_types(Keyed)
 
 
 class _Score(beam.DoFn):  # type: ignore[misc]
@@ -127,12 +133,15 @@ class _Score(beam.DoFn):  # type: ignore[misc]
         self._layout = self._measures.layout()
         self._orders = self._measures.document_orders
 
-    def process(self, element: tuple[int, Iterable[Packet]]) -> Iterator[Keyed]:
+    def process(
+        self, element: tuple[int, Iterable[Packet]], values: slices.Tops | None = None
+    ) -> Iterator[Keyed]:
         watch = Stopwatch()
         partition, packets = element
         packets = list(packets)
         (packet,) = of_kind(packets, TOKENS)
         examples, tracks = from_packet(packet)
+        examples = slices.relabelled(examples, values or {})
         if self._orders:
             tracks = frequencies.with_answers(tracks, self._orders, packets)
         segments = self._layout.segment_statistics(tracks)

@@ -10,8 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
+import pyarrow as pa
+
+from schemas import slicing
 from schemas.configuration import Evaluation
 from schemas.errors import ConfigurationError, InputError
+from schemas.slicing import Slice
 from transforms import files
 from transforms.importers import jsonl, lines, parquet
 from transforms.importers.base import (
@@ -73,12 +77,16 @@ class Split:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All files, and how the work is cut: by their size only, never by the cluster."""
+    """All files, and how the work is cut: by their size only, never by the cluster.
+
+    slices: with the tables of their columns.
+    """
 
     files: tuple[InputFile, ...]
     partitions: int
     buckets: int
     refused: tuple[BadInput, ...] = ()
+    slices: tuple[Slice, ...] = ()
 
     def rows(self, table: str) -> int:
         """Rows of all files of a table."""
@@ -99,19 +107,21 @@ class Inputs:
 
 
 def inspect(config: Evaluation) -> Inputs:
-    """Find the files and look into them.
+    """Find the files and look into them; find the table that has the column of a slice.
 
     Raises InputError if a pattern matches nothing, or a file cannot be read as what it should be
     or lacks a column or has it in another type; with ``skip_bad_files`` such files are only noted.
     Raises ConfigurationError for a mapping of columns that nothing asks for.
     """
-    wanted = {table: _wanted(config, table) for table in (HYPOTHESES, REFERENCES)}
-    _check_mapping(config, wanted)
+    named = tuple(map(slicing.parse, config.slices))
+    _check_mapping(config, {t: _wanted(config, t, named) for t in (HYPOTHESES, REFERENCES)})
     found = [
         _Found(table, path, config.format or format_of(path) or PARQUET)
         for table, patterns in ((HYPOTHESES, config.hypotheses), (REFERENCES, config.references))
         for path in files.find(patterns, table)
     ]
+    slices = _with_tables(config, found, named)
+    wanted = {table: _wanted(config, table, slices) for table in (HYPOTHESES, REFERENCES)}
     aligned = _check_formats(config, found)
     if not aligned:
         found.sort(key=lambda f: (f.table, f.path))
@@ -124,7 +134,7 @@ def inspect(config: Evaluation) -> Inputs:
         inputs = _align(inputs)
     partitions = config.partitions or _partitions(inputs)
     refused = tuple(BadInput(table, error.path, error.found) for table, error in bad)
-    return Inputs(tuple(inputs), partitions, _buckets(inputs, partitions), refused)
+    return Inputs(tuple(inputs), partitions, _buckets(inputs, partitions), refused, slices)
 
 
 @dataclass(frozen=True)
@@ -147,8 +157,42 @@ def format_of(path: str) -> str | None:
     return next((name for pattern, name in _EXTENSIONS if pattern.search(path)), None)
 
 
-def _wanted(config: Evaluation, table: str) -> tuple[Column, ...]:
-    """The columns of a table, under the names that they have in files that are not JSON."""
+def _with_tables(
+    config: Evaluation, found: Sequence[_Found], slices: Sequence[Slice]
+) -> tuple[Slice, ...]:
+    """The slices with the tables of all columns. A column that is not said to be of the hypotheses is theirs all the
+    same if the first file of the references lacks it and the first of the hypotheses has it."""
+    named = {part.column for s in slices for part in s.parts if part.table is None}
+    lacking = named & _lacking(config, found, REFERENCES, named)
+    candidates = lacking - slicing.RESERVED[HYPOTHESES]
+    theirs = candidates - _lacking(config, found, HYPOTHESES, candidates)
+    return tuple(s.with_tables(theirs) for s in slices)
+
+
+def _lacking(config: Evaluation, found: Sequence[_Found], table: str, names: set[str]) -> set[str]:
+    """Those of the columns that the first file of a table has not. One that cannot be read has
+    all: it is looked at again, and then refused."""
+    first = min((f for f in found if f.table == table), key=lambda f: f.path)
+    if not names or first.format == TEXT:
+        return set()
+    mapped = _mapping(config, table)
+    columns: Sequence[Column] = [Column(n, (mapped.get(n, n),), "value") for n in sorted(names)]
+    try:
+        if first.format == JSONL:
+            columns = _json_columns(config, table, columns)
+            there = jsonl.names(first.path, files.size(first.path))
+        else:
+            there = parquet.names(first.path)
+        there |= {name for name, _ in _constants(config, first, columns)}
+    except (OSError, ValueError, OverflowError, pa.ArrowException, InputError):
+        return set()
+    return {c.name for c in columns if c.needed and not there & {c.name, *c.names}}
+
+
+def _wanted(config: Evaluation, table: str, slices: Sequence[Slice]) -> tuple[Column, ...]:
+    """The columns of a table, under the names that they have in files that are not JSON; those of
+    slices of which no table is said are taken for its own."""
+    more = {p.column for s in slices for p in s.parts if (p.table or table) == table}
     if table == HYPOTHESES:
         columns = [
             Column("example_id", ("example_id",), "id"),
@@ -157,17 +201,16 @@ def _wanted(config: Evaluation, table: str) -> tuple[Column, ...]:
             Column("sample", ("sample",), "number", needed=False),
         ]
         if config.step_column is not None:
-            columns.append(Column(config.step_column, (config.step_column,), "value"))
+            more.add(config.step_column)
     else:
-        more = {*config.slices}
         if config.bootstrap.resample_by:
             more.add(config.bootstrap.resample_by)
         columns = [
             Column("example_id", ("example_id",), "id"),
             Column("references", ("references",), "texts"),
             Column("reference_types", ("reference_types",), "texts", needed=False),
-            *(Column(name, (name,), "value") for name in sorted(more)),
         ]
+    columns += [Column(name, (name,), "value") for name in sorted(more)]
     mapped = _mapping(config, table)
     return tuple(
         replace(c, names=(mapped[c.name],), needed=True) if c.name in mapped else c for c in columns

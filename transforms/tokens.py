@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from schemas import tables
 from schemas.errors import InputError
+from schemas.slicing import Slice
 from scoring import joining, references
 from scoring.ceiling import FLOOR
 from scoring.data_report import count_texts
@@ -42,20 +43,32 @@ class Text:
     """How rows are joined and cut.
 
     tracks: name and recipe of every way to cut texts; the first says which reference a
-    hypothesis matches. slices, resample_by: columns of the references. near_duplicates: a track,
-    and from where on two references of one example count as one by its tokens.
+    hypothesis matches. resample_by: a column of the references. near_duplicates: a track, and from
+    where on two references of one example count as one by its tokens. slices: with the tables of
+    their columns.
     """
 
     tracks: tuple[tuple[str, TextRecipe], ...]
     missing: str
-    slices: tuple[str, ...]
     resample_by: str | None
     near_duplicates: tuple[str, float] | None = None
+    slices: tuple[Slice, ...] = ()
+
+    def sliced(self, table: str) -> tuple[str, ...]:
+        """The columns of a table that slices are made of."""
+        parts = [part for of_slice in self.slices for part in of_slice.parts]
+        return tuple(sorted({part.column for part in parts if part.table == table}))
 
     @property
     def reference_columns(self) -> tuple[str, ...]:
         """All columns of the references beside example_id and references."""
-        return tuple(sorted({*self.slices, *([self.resample_by] if self.resample_by else [])}))
+        units = [self.resample_by] if self.resample_by else []
+        return tuple(sorted({*self.sliced(REFERENCES), *units}))
+
+    @property
+    def hypothesis_columns(self) -> tuple[str, ...]:
+        """All columns of the hypotheses beside example_id, system, sample and text."""
+        return self.sliced(HYPOTHESES)
 
     def recipes(self) -> dict[str, TextRecipe]:
         """The recipe of every track. What is large in them is loaded where they are used."""
@@ -116,13 +129,13 @@ class JoinAndTokenise(beam.PTransform):  # type: ignore[misc]
     """(partition, rows) -> main: (partition, ``TOKENS``); accounts.ACCOUNT: (partition, account)
     and, if texts are looked at, (partition, data.DATA).
 
-    systems: a side input of the names of all systems (a short list); values: of the most frequent
-    values of slices. look_limit: of what is looked at, see ``data.Look``.
+    systems: a side input of the names of all systems (a short list); edges: of those of bins.
+    look_limit: of what is looked at, see ``data.Look``.
     """
 
     text: Text
     systems: beam.pvalue.AsSingleton
-    values: beam.pvalue.AsSingleton
+    edges: beam.pvalue.AsSingleton
     look_limit: int = 0
 
     def expand(self, rows: beam.PCollection[Keyed]) -> beam.pvalue.DoOutputsTuple:
@@ -130,7 +143,7 @@ class JoinAndTokenise(beam.PTransform):  # type: ignore[misc]
             rows
             | "ByPartition" >> beam.GroupByKey()
             | "Join"
-            >> beam.ParDo(_Join(self.text, self.look_limit), self.systems, self.values)
+            >> beam.ParDo(_Join(self.text, self.look_limit), self.systems, self.edges)
             .with_output_types(Keyed, **{accounts.ACCOUNT: Keyed})
             .with_outputs(accounts.ACCOUNT, main=TOKENS)
         )
@@ -147,12 +160,12 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         self,
         element: tuple[int, Iterable[Packet]],
         systems: Sequence[str],
-        values: slices.Tops,
+        edges: slices.Edges,
     ) -> Iterable[object]:
         watch = Stopwatch()
         partition, packets = element
         packets = list(packets)
-        hypotheses = _rows(packets, HYPOTHESES, _NO_HYPOTHESES)
+        hypotheses = _rows(packets, HYPOTHESES, _no_hypotheses(self._text.hypothesis_columns))
         of_references = _rows(packets, REFERENCES, _no_references(self._text.reference_columns))
         given, shuffled = len(hypotheses), _rows(packets, SHUFFLED, _NO_SHUFFLED)
         hypotheses = _with_floor(hypotheses, shuffled)
@@ -162,11 +175,12 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             systems,
             self._text.missing,
             self._text.resample_by,
-            self._text.slices,
+            self._text.sliced(REFERENCES),
             _rows(packets, REFUSED_REFERENCES, _NO_IDS).column("example_id"),
+            self._text.sliced(HYPOTHESES),
         )
         joined = _without_floor(joined, given, len(shuffled))
-        examples, lumped = slices.relabelled(joined.examples, values)
+        examples, no_numbers = slices.sliced(joined.examples, self._text.slices, edges)
         tokenised = tokenise(replace(joined, examples=examples), self._recipes, self._text)
         sources = {HYPOTHESES: hypotheses, REFERENCES: of_references}
         refused = (
@@ -182,7 +196,7 @@ class _Join(beam.DoFn):  # type: ignore[misc]
             if joined.refusals
             else None
         )
-        counts = {**joined.counts, **lumped, **tokenised.counts}
+        counts = {**joined.counts, **no_numbers, **tokenised.counts}
         for i, name in enumerate(systems):
             counts[f"system.missing.{name}"] = int(joined.examples.absent[:, i].sum())
         for name, track in tokenised.tracks.items():
@@ -200,19 +214,21 @@ class _Join(beam.DoFn):  # type: ignore[misc]
         progress.tick(progress.JOIN, given + len(of_references), onward=len(joined.examples.system))
 
 
-_NO_HYPOTHESES = pa.table(
-    {
-        "example_id": pa.array([], pa.string()),
-        "system": pa.array([], pa.string()),
-        "sample": pa.array([], pa.int32()),
-        "text": pa.array([], pa.string()),
-        tables.FILE: pa.array([], pa.string()),
-        tables.ROW: pa.array([], pa.int64()),
-    }
-)
+def _no_hypotheses(columns: Sequence[str]) -> pa.Table:
+    return pa.table(
+        {
+            "example_id": pa.array([], pa.string()),
+            "system": pa.array([], pa.string()),
+            "sample": pa.array([], pa.int32()),
+            "text": pa.array([], pa.string()),
+            **{name: pa.array([], pa.string()) for name in columns},
+            tables.FILE: pa.array([], pa.string()),
+            tables.ROW: pa.array([], pa.int64()),
+        }
+    )
 
 
-_NO_SHUFFLED = _NO_HYPOTHESES.select(["example_id", "text"])
+_NO_SHUFFLED = _no_hypotheses([]).select(["example_id", "text"])
 
 
 def _with_floor(hypotheses: pa.Table, shuffled: pa.Table) -> pa.Table:

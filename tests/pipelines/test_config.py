@@ -42,6 +42,7 @@ weights = [1, 0.0]
 smoothing = "floor"
 smoothing_value = 0.5
 slices = ["x"]
+slice_values = 20
 reference_ceiling = true
 step_column = "step"
 falls = 3
@@ -86,7 +87,8 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --preset sacrebleu --steps nfkc lowercase --after stopwords:file=s --user_dictionaries u
     --near_duplicate_references 0.8 --near_duplicate_track t
     --tracks t=zh --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
-    --smoothing_value 0.5 --slices x --reference_ceiling --step_column step --falls 3
+    --smoothing_value 0.5 --slices x --slice_values 20 --reference_ceiling
+    --step_column step --falls 3
     --document_frequencies d
     --bootstrap 7 --confidence 0.9
     --seed 3 --resample_by doc --run_id r --baseline s --pairs all

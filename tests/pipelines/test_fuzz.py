@@ -49,7 +49,7 @@ def check_files(hypotheses: Path, references: Path, **more: Any) -> None:
     except UserError as error:
         assert str(error).strip()
         return
-    rows = read.Rows(3, more.get("slices", ()), MAX, more.get("slices", ()), ("<PAD>",))
+    rows = read.Rows(3, more.get("slices", ()), MAX, (), ("<PAD>",))
     for split in inputs.splits():
         try:
             elements = list(read._Read(rows).process(split))

@@ -97,8 +97,11 @@ def slow_join(
     accepted: dict[str, ReferenceRow] = {}
     collapsed = 0
     for name, numbers in by_id.items():
-        if all(references[n] == references[numbers[0]] for n in numbers):
-            accepted[name] = references[numbers[0]]
+        rows = [references[n] for n in numbers]
+        if all((row[1], row[3]) == (rows[0][1], rows[0][3]) for row in rows):
+            # There is one domain or none at all, so that they never contradict.
+            domain = next((row[2] for row in rows if row[2] is not None), None)
+            accepted[name] = (name, rows[0][1], domain, rows[0][3])
             collapsed += len(numbers) - 1
         else:
             refused["references", "contradicting_duplicates"] += numbers
@@ -264,25 +267,21 @@ def test_fingerprints_change_with_any_accepted_row_and_add_up_over_partitions() 
     assert len({fingerprints(hypotheses, r)[1] for r in (cut_elsewhere, turned)} | {whole[1]}) == 3
 
 
-def test_the_fingerprint_takes_slice_columns_by_name_however_they_are_given() -> None:
-    names = ["e", "b", "a", "d", "c", "f"]
+def test_the_fingerprint_takes_units_but_no_slices() -> None:
     left, _ = tables([], [])
     right = pa.table(
         {
             "example_id": pa.array(["x", "y"]),
             "references": pa.array([["r"], ["s", "t"]]),
-            **{name: pa.array([name, f"{name}{name}"]) for name in names},
+            **{name: pa.array([name, f"{name}{name}"]) for name in "ab"},
         }
     )
     columns = [hashing.hash_lists(right["references"].chunk(0))]
-    columns += [hashing.hash_strings(right[name].chunk(0)) for name in sorted(names)]
+    columns.append(hashing.hash_strings(right["b"].chunk(0)))
     expected = fingerprint(right["example_id"].chunk(0), hashing.combine(columns))
-    for given_names in (names, names[::-1]):
-        assert (
-            join(left, right, [], slices=given_names).counts["references.fingerprint"] == expected
-        )
-    with_unit = join(left, right, [], resample_by="f", slices=names[:-1])
-    assert with_unit.counts["references.fingerprint"] == expected
+    for slices in ((), ("a",), ("a", "b")):
+        with_unit = join(left, right, [], resample_by="b", slices=slices)
+        assert with_unit.counts["references.fingerprint"] == expected
 
 
 def test_a_null_text_contradicts_an_empty_one() -> None:
@@ -293,13 +292,59 @@ def test_a_null_text_contradicts_an_empty_one() -> None:
     assert joined.examples.absent.tolist() == [[True]]
 
 
-def test_a_row_that_differs_only_in_its_slice_contradicts_but_other_columns_do_not_count() -> None:
-    references: list[ReferenceRow] = [("a", ["r"], "food", "d1"), ("a", ["r"], None, "d2")]
-    left, right = tables([], references)
-    assert refused(join(left, right, [], slices=["domain"])) == {
-        ("references", "contradicting_duplicates"): [0, 1]
-    }
-    assert join(left, right, []).counts["references.collapsed"] == 1
+def test_rows_that_differ_only_in_a_slice_are_equal_and_its_value_is_the_one_they_agree_on() -> (
+    None
+):
+    references: list[ReferenceRow] = [
+        *(("a", ["r"], "food", None), ("a", ["r"], None, None), ("a", ["r"], "food", None)),
+        *(("b", ["r"], "food", None), ("b", ["r"], "sport", None)),
+        ("c", ["r"], None, None),
+        *(("d", ["r"], "food", None), ("d", ["other"], "food", None)),
+    ]
+    joined = join(*tables([], references), [], slices=["domain"])
+    assert joined.examples.slices["domain"].to_pylist() == ["food", UNKNOWN, UNKNOWN]
+    assert joined.counts["references.collapsed"] == 3
+    assert joined.counts["slices.domain.contradicting"] == 1
+    assert refused(joined) == {("references", "contradicting_duplicates"): [6, 7]}
+    left, right = tables([], references[:1])
+    without = join(left, right, []).counts["references.fingerprint"]
+    assert join(left, right, [], slices=["domain"]).counts["references.fingerprint"] == without
+
+
+@given(
+    hypotheses=st.lists(
+        st.tuples(
+            st.sampled_from("abc"),
+            st.sampled_from(["greedy", "beam", "not asked for"]),
+            st.integers(0, 2),
+            st.sampled_from(["x", "", None]),
+            st.sampled_from(["short", "long", None]),
+        ),
+        max_size=12,
+    ),
+    missing=st.sampled_from(["empty", "skip"]),
+)
+def test_a_column_of_hypotheses_gives_an_example_the_value_that_all_its_rows_have(
+    hypotheses: list[tuple[str, str, int, str | None, str | None]], missing: str
+) -> None:
+    references: list[ReferenceRow] = [(name, ["r"], "food", None) for name in "ab"]
+    left, right = tables([row[:4] for row in hypotheses], references)
+    left = left.append_column("kind", pa.array([row[4] for row in hypotheses], pa.string()))
+    plain = join(left, right, SYSTEMS, missing)
+    joined = join(left, right, SYSTEMS, missing, slices=["domain"], hypothesis_slices=["kind"])
+    lost = {n for r in joined.refusals if r.table == "hypotheses" for n in r.rows.tolist()}
+    expected, contradictions = [], 0
+    for name in "ab":
+        rows = [row for n, row in enumerate(hypotheses) if n not in lost and row[0] == name]
+        kinds = {row[4] for row in rows if row[1] in SYSTEMS} - {None}
+        contradictions += len(kinds) > 1
+        expected.append(kinds.pop() if len(kinds) == 1 else UNKNOWN)
+    assert joined.examples.slices["hypotheses.kind"].to_pylist() == expected
+    assert joined.counts.get("slices.hypotheses.kind.contradicting", 0) == contradictions
+    # A slice changes nothing else.
+    others = {n: c for n, c in joined.counts.items() if not n.startswith("slices.")}
+    assert others == plain.counts
+    assert joined.texts == plain.texts
 
 
 def test_no_rows_at_all_join_to_no_examples() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import apache_beam as beam
 import numpy as np
+import pyarrow as pa
 import pytest
 from combiner_contract import Equal, check_combiner
 
@@ -20,7 +21,7 @@ from transforms.data import TallyFn
 from transforms.packets import Packet
 from transforms.reference_types import TypesFn, packet_of
 from transforms.scores import SumFn, sums_packet
-from transforms.slices import TopFn, Tops
+from transforms.slices import NUMBERS, SampleFn, TopFn, Tops, sample_of
 from transforms.tokens import SystemsFn
 
 
@@ -43,7 +44,19 @@ def tops(seed: int) -> Tops:
     draw = np.random.default_rng(seed)
     values = [f"{seed}/{n}" for n in range(12)]
     top = [[value, int(draw.integers(1, 4))] for value in values]
-    return {"topic": {"distinct": 20, "top": top}, f"only {seed}": {"distinct": 1, "top": top[:1]}}
+    return {
+        "topic": {"distinct": 20, "examples": 30, "top": top},
+        f"only {seed}": {"distinct": 1, "examples": 1, "top": top[:1]},
+    }
+
+
+def numbers(seed: int) -> Packet:
+    """Numbers of two columns; examples come back, some with other numbers."""
+    draw = np.random.default_rng(seed)
+    ids = pa.array([f"e{n}" for n in draw.integers(0, 40, 30)])
+    values = {name: pa.array(draw.integers(0, 3, 30)).cast(pa.string()) for name in "ab"}
+    rows = pa.table({"example_id": ids, **values})
+    return sample_of(rows, "references", ["a", "b"] if seed % 2 else ["a"])
 
 
 def tallied(seed: int, rows: int = 40) -> Packet:
@@ -74,6 +87,8 @@ CASES: list[tuple[type[beam.CombineFn], Sequence[Any], Equal]] = [
     (TallyFn, [tallied(seed) for seed in range(8)], same_packet),
     (TallyFn, [tallied(seed, 9_000) for seed in range(8)], same_packet),
     (TallyFn, [], same_packet),
+    (SampleFn, [numbers(seed) for seed in range(8)], same_packet),
+    (SampleFn, [Packet(NUMBERS), numbers(0)], same_packet),
 ]
 
 

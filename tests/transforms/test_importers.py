@@ -19,6 +19,7 @@ from schemas.errors import ConfigurationError, InputError
 from transforms import files, importers, read, slices, sources
 from transforms.importers import dialogue, jsonl, lines, parquet
 from transforms.importers.base import BadFile, Column, Columns, Imported, Part
+from transforms.packets import Packet
 from transforms.sources import HYPOTHESES, REFERENCES
 
 LONG = 1000
@@ -482,18 +483,24 @@ def test_the_most_frequent_values_do_not_depend_on_partitions(
     values = [f"v{value}" for value, count in drawn for _ in range(count)]
     packets: dict[int, list[Any]] = {}
     for start in range(tables_of):
-        rows = pa.table({"topic": pa.array(values[start::tables_of], pa.string())})
-        for bucket, packet in slices.values_of(rows, ["topic"], partitions):
+        ids = pa.nulls(len(values[start::tables_of]), pa.string())
+        topics = pa.array(values[start::tables_of], pa.string())
+        examples = pa.table({"example_id": ids, "slice topic": topics})
+        joined = Packet("tokens", tables={"examples": examples})
+        for bucket, packet in slices.values_of((start, joined), partitions):
             packets.setdefault(bucket, []).append(packet)
-    tops = slices.TopFn().merge_accumulators(map(slices._top_of_bucket, packets.items()))
+    most = 30
+    of_buckets = (slices._top_of_bucket(item, most) for item in packets.items())
+    tops = slices.TopFn(most).merge_accumulators(of_buckets)
     counts: dict[str, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1
-    expected = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[: slices.MOST_VALUES]
+    expected = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
     if not values:
         assert tops == {}
         return
     assert tops["topic"]["distinct"] == len(counts)
+    assert tops["topic"]["examples"] == len(values)
     assert [tuple(pair) for pair in tops["topic"]["top"]] == expected
 
 

@@ -6,6 +6,7 @@ of another type, is a refused row; it never stops the file.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,6 +99,15 @@ def inspect(
             "Write the rows in that type, or leave the file out.",
         )
     return InputFile(table, path, counted.lines, columns, ((counted.lines, counted.bytes),))
+
+
+def names(path: str, size: int) -> set[str]:
+    """The keys of the objects among the first lines."""
+    found: set[str] = set()
+    for _, line in _first_lines(path, size):
+        with contextlib.suppress(_Refused):
+            found.update(_parse(line))
+    return found
 
 
 def _first_lines(path: str, size: int) -> list[tuple[int, bytes]]:
@@ -226,11 +236,15 @@ class _Builder:
 class _Hypotheses(_Builder):
     def __init__(self, columns: Columns, path: str) -> None:
         super().__init__(columns, path)
-        self._values = {name: [] for name in ("example_id", "system", "sample", "text")}
+        fixed = ("example_id", "system", "sample", "text")
+        given = dict.fromkeys([*self._read, *self._constants])
+        self._more = [name for name in given if name not in (*fixed, "responses")]
+        self._values = {name: [] for name in (*fixed, *self._more)}
 
     def _rows(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         names = {"example_id": self._get(record, "example_id")}
-        names["system"] = self._get(record, "system")
+        for name in ("system", *self._more):
+            names[name] = self._get(record, name)
         single, several = (
             any(name in record for name in self._read[column].names)
             if column in self._read

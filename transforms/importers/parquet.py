@@ -55,6 +55,12 @@ def inspect(
         ) from error
 
 
+def names(path: str) -> set[str]:
+    """The columns of a file. Raises what pyarrow raises if it is none."""
+    with files.open_parquet(path) as parquet:
+        return set(parquet.schema_arrow.names)
+
+
 def _inspect(
     path: str, table: str, wanted: Sequence[Column], constants: Sequence[tuple[str, str | None]]
 ) -> InputFile:
