@@ -160,8 +160,8 @@ def format_of(path: str) -> str | None:
 def _with_tables(
     config: Evaluation, found: Sequence[_Found], slices: Sequence[Slice]
 ) -> tuple[Slice, ...]:
-    """The slices with the tables of all columns. A column that is not said to be of the hypotheses is theirs all the
-    same if the first file of the references lacks it and the first of the hypotheses has it."""
+    """The slices with the tables of all columns. A column of which no table is said is one of the
+    references, unless their first file lacks it and the first of the hypotheses has it."""
     named = {part.column for s in slices for part in s.parts if part.table is None}
     lacking = named & _lacking(config, found, REFERENCES, named)
     candidates = lacking - slicing.RESERVED[HYPOTHESES]
