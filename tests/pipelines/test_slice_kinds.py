@@ -69,16 +69,8 @@ def test_values_are_what_the_columns_say(sliced: tuple[harness.Output, Path]) ->
         r"a\**unknown": 10,
         "b*short": 120,
     }
-    assert (
-        values(output, "score:0.25,0.5")
-        == {
-            "1: <0.25": 60,
-            "2: [0.25, 0.5)": 60 - 6,
-            "3: >=0.5": 120,
-            "unknown": 6,
-        }
-        or sum(values(output, "score:0.25,0.5").values()) == 240
-    )
+    quarters = {"1: <0.25": 58, "2: [0.25, 0.5)": 59, "3: >=0.5": 117, "unknown": 6}
+    assert values(output, "score:0.25,0.5") == quarters
     thirds = values(output, "score:3")
     assert [thirds[name] for name in sorted(thirds) if name != "unknown"] == [78, 78, 78]
     assert thirds["unknown"] == 6
