@@ -14,13 +14,14 @@ from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import StandardOptions
 
 import runners.direct
 from pipelines import measured, progress, recipes
 from pipelines import output as folders
 from runners import choice
 from runners.base import Job
+from runners.options import Options
 from schemas.configuration import Evaluation
 from schemas.errors import ConfigurationError
 from scoring import hashing
@@ -260,7 +261,7 @@ def open_pipeline(arguments: list[str], take: Callable[[], None]) -> beam.Pipeli
     """
     if choice.chosen(arguments) is runners.direct.RUNNER:
         runners.direct.prepare()
-    options = PipelineOptions(arguments)
+    options = Options(arguments)
     try:
         root = beam.Pipeline(options=options)
     except (ValueError, ImportError) as error:
