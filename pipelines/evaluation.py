@@ -36,6 +36,7 @@ from transforms import (
     frequencies,
     read,
     reference_types,
+    samples,
     scores,
     slices,
     sources,
@@ -153,6 +154,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
             plan.measures, scored_systems, config.replicate_groups, inputs.partitions
         ),
         statistics | "ReferenceTypes" >> reference_types.CountTypes(),
+        statistics | "Samples" >> samples.CountSamples(plan.measures, config.spread_limit),
         statistics
         | "WriteSegments" >> write.WriteSegments(plan.measures, output, inputs.partitions),
         (*counted, root | "BadFiles" >> create.Create(_bad_files(inputs), Keyed))
@@ -174,6 +176,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         confidence=config.bootstrap.confidence,
         replicates=config.bootstrap.replicates,
         slices=config.slices,
+        spread_limit=config.spread_limit,
         manifest=json.dumps(manifest(plan)),
         look=plan.look,
         frozen=tuple(plan.saved.items()),

@@ -38,6 +38,7 @@ class Result:
     ranking: list[dict[str, Any]] = field(default_factory=list)
     series: list[dict[str, Any]] = field(default_factory=list)
     data: list[dict[str, Any]] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def warnings(self) -> list[str]:
@@ -65,16 +66,17 @@ def load(output: str) -> Result:
         ) from error
     scores = _rows(output, path, folder.SCORES, tables.SCORES)
     written = {entry["path"].rsplit("/", 1)[-1] for entry in manifest.get("files", ())}
-    comparisons, ranking, series, data = (
+    comparisons, ranking, series, data, samples = (
         _rows(output, path, name, schema) if name in written else []
         for name, schema in (
             (folder.COMPARISONS, tables.COMPARISONS),
             (folder.RANKING, tables.RANKING),
             (folder.SERIES, tables.SERIES),
             (folder.DATA, tables.DATA),
+            (folder.SAMPLES, tables.SAMPLES),
         )
     )
-    return Result(scores, manifest, comparisons, ranking, series, data)
+    return Result(scores, manifest, comparisons, ranking, series, data, samples)
 
 
 def _rows(output: str, path: str, name: str, schema: pa.Schema) -> list[dict[str, Any]]:
@@ -155,6 +157,7 @@ def table(result: Result, scale: float = 1.0) -> str:
             rows.append(cells)
         text += [*aligned(rows), ""]
     text += differences(result, scale)
+    text += _samples(result, scale)
     text += _explanation(result, scale)
     text += _left_out(result)
     if looked_at := data_section.table(result.data):
@@ -240,6 +243,28 @@ def differences(result: Result, scale: float) -> list[str]:
         + (" >: all before it win; =: not told apart." if ranked else ""),
     ]
     return [*text, ""]
+
+
+def _samples(result: Result, scale: float) -> list[str]:
+    """Of every system with several replies to one query: the mean over sample indices, and how far
+    the replies of a query lie apart."""
+    if not result.samples:
+        return []
+    of_metric = {row["metric"]: row for row in result.scores}
+    lines = []
+    for row in result.samples:
+        factor = _factor(of_metric[row["metric"]], scale)
+        digits = min(max(4 - round(math.log10(factor)), 0), 12)
+        mean, apart, limit = (
+            "undefined" if value is None else f"{value * factor:.{digits}f}"
+            for value in (row["mean_over_samples"], row["range"], row["limit"])
+        )
+        above = "" if row["above"] is None else f", above {limit} in {row['above']:.1%}"
+        cells = [printable(row["system"]), _label(of_metric[row["metric"]])]
+        cells.append(f"mean over {row['samples']:,} samples {mean}")
+        lines.append([*cells, f"range of a query {apart}{above} of {row['queries']:,}"])
+    head = f"several replies to one query (the farthest apart: {folder.SAMPLES_WORST_CSV})"
+    return [head, *aligned(lines), ""]
 
 
 def _series(result: Result, scale: float) -> list[list[str]]:

@@ -268,6 +268,15 @@ SETTINGS = (
         "against those of another (floor)",
     ),
     Setting(
+        "spread_limit",
+        MEASURE,
+        float,
+        0.05,
+        "X",
+        help="of several replies to one query: how far segment scores may lie apart before the "
+        "query counts as unsteady",
+    ),
+    Setting(
         "document_frequencies",
         MEASURE,
         str,

@@ -105,6 +105,7 @@ class Evaluation:
     count as one, by near_duplicate_track (None: the first that a metric uses).
     systems: the systems to score; empty: all that occur. slices: columns, crossings and bins, as
     schemas/slicing.py reads them. slice_values: how many values of a slice keep their names.
+    spread_limit: above which the replies to one query count as far apart.
     document_frequencies: a saved table to use; save_document_frequencies: where to save the run's.
     reference_ceiling: score the references too, against each other and shuffled.
     step_column: of the hypotheses: each of its values is a checkpoint of its system. falls: after
@@ -132,6 +133,7 @@ class Evaluation:
     falls: int = 2
     slices: tuple[str, ...] = ()
     slice_values: int = 50
+    spread_limit: float = 0.05
     systems: tuple[str, ...] = ()
     missing: str = "empty"
     document_frequencies: str | None = None
@@ -170,6 +172,8 @@ class Evaluation:
             _need(key, list(named), len(set(named)) == len(named), "no name twice")
         self._check_slices()
         self._check_tracks()
+        fine = math.isfinite(self.spread_limit) and self.spread_limit >= 0
+        _need("spread_limit", self.spread_limit, fine, "a number of 0 or more")
         fixed = ("example_id", "system", "sample", "text")
         other = "a column of another name (--columns NAME=ITS_NAME gives it one)"
         _need("step_column", self.step_column, self.step_column not in ("", *fixed), other)

@@ -133,6 +133,39 @@ REJECTED = _schema(
     ("detail", _TEXT, "the reason in a sentence"),
 )
 
+SAMPLES = _schema(
+    "samples",
+    ("run_id", _TEXT, "as in scores"),
+    ("system", _TEXT, "a system with several samples of some query"),
+    ("metric", _TEXT, "as in scores"),
+    ("queries", _COUNT, "examples with two samples or more of which the metric is defined"),
+    ("samples", _COUNT, "sample indices"),
+    ("mean_over_samples", _REAL, "each index scored alone over all its examples, then the mean"),
+    ("lowest_sample", _REAL, "the lowest of these scores"),
+    ("highest_sample", _REAL, "the highest of these scores"),
+    ("variance", _REAL, "of segment scores within a query (divided by n - 1), mean over queries"),
+    ("range", _REAL, "highest minus lowest segment score of a query, mean over queries"),
+    ("limit", _REAL, "what a range is compared with"),
+    ("above", _REAL, "share of queries whose range is above the limit"),
+    ("signature", _TEXT, "as in scores"),
+    ("scale", _TEXT, "as in scores"),
+    ("note", _TEXT, "what to mind; the reason for a null; empty if all is well"),
+)
+
+SAMPLES_WORST = _schema(
+    "samples_worst",
+    ("run_id", _TEXT, "as in scores"),
+    ("system", _TEXT, "as in scores"),
+    ("metric", _TEXT, "as in scores"),
+    ("rank", _COUNT, "from 1: the query whose segment scores lie farthest apart"),
+    ("example_id", _TEXT, "the query; equal ranges go by it"),
+    ("samples", _COUNT, "its samples of which the metric is defined"),
+    ("range", _REAL, "highest minus lowest segment score, to 2^-32"),
+    ("variance", _REAL, "of the segment scores (divided by n - 1), to 2^-32"),
+    ("lowest", _REAL, "the lowest segment score"),
+    ("highest", _REAL, "the highest segment score"),
+)
+
 SEGMENT_KEYS = (
     ("example_id", _TEXT, "the example; rows are sorted by it, then by system and sample"),
     ("system", _TEXT, "the system"),

@@ -55,6 +55,9 @@ TRACKS = ("tests/scoring/metrics/test_tracks.py", "share_the_number or by_hand")
 REFERENCES = ("tests/scoring/test_references.py", "measure_sees or best_match")
 COMBINERS = ("tests/transforms/test_combiners.py", "")
 REPORT = ("tests/pipelines/test_report.py", "")
+BINS = ("tests/scoring/test_bins.py", "")
+AGREED = ("tests/scoring/test_joining.py", "column_of_hypotheses or differ_only")
+SPREAD = ("tests/scoring/test_samples.py", "")
 
 
 @dataclass(frozen=True)
@@ -570,6 +573,34 @@ MUTANTS = (
         "if isinstance(value, str) and value.startswith(",
         "if isinstance(value, float) and str(value).startswith(",
         ROWS,
+    ),
+    Mutant(
+        "an edge belongs to the bin that it ends",
+        "scoring/slicing.py",
+        'np.searchsorted(np.array(edges), found, side="right")',
+        'np.searchsorted(np.array(edges), found, side="left")',
+        BINS,
+    ),
+    Mutant(
+        "an example takes one of the values that contradict each other",
+        "scoring/joining.py",
+        "    value[differs] = -1\n",
+        "",
+        AGREED,
+    ),
+    Mutant(
+        "variance within a query is divided by n",
+        "scoring/samples.py",
+        "np.add.reduceat(apart * apart, starts) / (sizes - 1)",
+        "np.add.reduceat(apart * apart, starts) / sizes",
+        SPREAD,
+    ),
+    Mutant(
+        "a query with one defined score is counted",
+        "scoring/samples.py",
+        "kept = _of_several(cell[defined])",
+        "kept = np.arange(len(defined))",
+        SPREAD,
     ),
     Mutant(
         "control characters reach the terminal",

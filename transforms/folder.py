@@ -25,6 +25,10 @@ REFERENCE_TYPES = "reference_types.parquet"
 REFERENCE_TYPES_CSV = "reference_types.csv"
 SERIES = "series.parquet"
 SERIES_CSV = "series.csv"
+SAMPLES = "samples.parquet"
+SAMPLES_CSV = "samples.csv"
+SAMPLES_WORST = "samples_worst.parquet"
+SAMPLES_WORST_CSV = "samples_worst.csv"
 SEGMENTS = "segments"
 REJECTED = "rejected"
 FOLDERS = (SEGMENTS, REJECTED)
@@ -36,7 +40,8 @@ _PART = r"part-\d{5,}-of-\d{5,}\.parquet"
 _OWN = re.compile(
     rf"(?:(?:{'|'.join(FOLDERS)})/)?\.liangchi-[^/]+"  # a file that was being written
     rf"|(?:{'|'.join(FOLDERS)})/{_PART}"
-    rf"|(?:scores|comparisons|ranking|series|data|reference_types)\.(?:parquet|csv)"
+    r"|(?:scores|comparisons|ranking|series|data|reference_types|samples|samples_worst)"
+    r"\.(?:parquet|csv)"
     rf"|{'|'.join(map(re.escape, (REPLICATES, MANIFEST, MARKER)))}"
 )
 

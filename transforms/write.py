@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 
 from schemas import tables
 from schemas.errors import OutputError
-from scoring import comparisons, evaluation, hashing, references
+from scoring import comparisons, evaluation, hashing, references, samples
 from scoring.evaluation import OVERALL, StatisticsLayout
 from transforms import accounts, data, files, folder, progress, scores, stopwatch
 from transforms.folder import MANIFEST
 from transforms.frequencies import TABLE, SavedTable
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.reference_types import counts_of
+from transforms.samples import SAMPLES, from_packet
 from transforms.scores import Measures, statistics_examples
 from transforms.stopwatch import TOOK, Stopwatch
 from transforms.tokens import TYPES
@@ -138,7 +139,7 @@ class Run:
     signatures: metric -> signature, with ``own_table`` where the fingerprint of the run's document
     frequencies belongs. manifest: what goes into the manifest as it is. frozen: the tables of
     document frequencies that were used, saved: those to complete, by track. look: at the texts,
-    None if there are none.
+    None if there are none. spread_limit: of several replies to one query.
     """
 
     output: str
@@ -153,6 +154,7 @@ class Run:
     frozen: tuple[tuple[str, SavedTable], ...] = ()
     saved: tuple[tuple[str, SavedTable], ...] = ()
     token: str = ""
+    spread_limit: float = 0.0
 
 
 @dataclass
@@ -226,6 +228,8 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
             own = pa.Table.from_pylist(typed, schema=tables.REFERENCE_TYPES)
             names = (folder.REFERENCE_TYPES, folder.REFERENCE_TYPES_CSV)
             written += _write_both(run.output, names, own)
+        for packet in of_kind(packets, SAMPLES):
+            written += self._samples(run_id, signatures, packet)
         if self._measures.comparisons:
             written += self._comparisons(run_id, signatures, systems, done)
         warnings: list[str] = []
@@ -254,6 +258,25 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         check_ours(run.output, run.token)
         files.write_bytes(files.join(run.output, MANIFEST), content)
         yield 0, Packet(MANIFEST, {"run_id": run_id})
+
+    def _samples(
+        self, run_id: str, signatures: dict[str, str], packet: Packet
+    ) -> list[dict[str, Any]]:
+        """Write how several replies to one query differ, if there are any."""
+        layout, limit = self._measures.layout(), self._run.spread_limit
+        found, systems = from_packet(packet), packet.meta["systems"]
+        rows = samples.rows(found, layout, systems, limit)
+        if not rows:
+            return []
+        rows = [{**row, "run_id": run_id, "signature": signatures[row["metric"]]} for row in rows]
+        worst = [{**row, "run_id": run_id} for row in samples.worst_rows(found, layout, systems)]
+        names = (folder.SAMPLES, folder.SAMPLES_CSV)
+        written = _write_both(
+            self._run.output, names, pa.Table.from_pylist(rows, schema=tables.SAMPLES)
+        )
+        names = (folder.SAMPLES_WORST, folder.SAMPLES_WORST_CSV)
+        table = pa.Table.from_pylist(worst, schema=tables.SAMPLES_WORST)
+        return written + _write_both(self._run.output, names, table)
 
     def _comparisons(
         self,

@@ -43,6 +43,7 @@ smoothing = "floor"
 smoothing_value = 0.5
 slices = ["x"]
 slice_values = 20
+spread_limit = 0.1
 reference_ceiling = true
 step_column = "step"
 falls = 3
@@ -88,7 +89,7 @@ def test_a_file_says_everything_that_flags_say(tmp_path: Path) -> None:
     --near_duplicate_references 0.8 --near_duplicate_track t
     --tracks t=zh --combinations d=bleu+bleu[t] --weights 1 0 --smoothing floor
     --smoothing_value 0.5 --slices x --slice_values 20 --reference_ceiling
-    --step_column step --falls 3
+    --step_column step --falls 3 --spread_limit 0.1
     --document_frequencies d
     --bootstrap 7 --confidence 0.9
     --seed 3 --resample_by doc --run_id r --baseline s --pairs all

@@ -16,10 +16,12 @@ from combiner_contract import Equal, check_combiner
 import transforms
 from scoring.data_report import tally
 from scoring.references import TypeCounts
+from scoring.samples import WORST, Spread, merge
 from transforms import data
 from transforms.data import TallyFn
 from transforms.packets import Packet
 from transforms.reference_types import TypesFn, packet_of
+from transforms.samples import SpreadFn, to_packet
 from transforms.scores import SumFn, sums_packet
 from transforms.slices import NUMBERS, SampleFn, TopFn, Tops, sample_of
 from transforms.tokens import SystemsFn
@@ -59,6 +61,31 @@ def numbers(seed: int) -> Packet:
     return sample_of(rows, "references", ["a", "b"] if seed % 2 else ["a"])
 
 
+def spread_of(seed: int) -> Packet:
+    """The spread of some queries with several samples; ranges tie on purpose."""
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(1, 30))
+    found = {
+        "system": draw.integers(0, 2, n),
+        "metric": draw.integers(0, 2, n),
+        "range": draw.integers(1, 4, n),
+        "example_id": [f"{seed}/{i}" for i in range(n)],
+        "samples": np.full(n, 2),
+        "variance": draw.integers(0, 9, n),
+        "lowest": np.zeros(n),
+        "highest": np.ones(n),
+    }
+    indices = np.unique(draw.integers(0, 5, 3))
+    part = Spread(
+        draw.integers(0, 2**40, (2, 2, 4)),
+        indices,
+        draw.integers(0, 2**40, (len(indices), 2, 3)),
+        draw.integers(0, 9, 2),
+        pa.table(found).cast(WORST),
+    )
+    return to_packet(merge([part]), ["a", "b"])
+
+
 def tallied(seed: int, rows: int = 40) -> Packet:
     """Counts of some texts; values stand in several of them."""
     draw = np.random.default_rng(seed)
@@ -87,6 +114,8 @@ CASES: list[tuple[type[beam.CombineFn], Sequence[Any], Equal]] = [
     (TallyFn, [tallied(seed) for seed in range(8)], same_packet),
     (TallyFn, [tallied(seed, 9_000) for seed in range(8)], same_packet),
     (TallyFn, [], same_packet),
+    (SpreadFn, [spread_of(seed) for seed in range(8)], same_packet),
+    (SpreadFn, [], same_packet),
     (SampleFn, [numbers(seed) for seed in range(8)], same_packet),
     (SampleFn, [Packet(NUMBERS), numbers(0)], same_packet),
 ]
