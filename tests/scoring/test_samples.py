@@ -21,7 +21,16 @@ from scoring.segments import SegmentTokens
 from scoring.text.recipe import TextRecipe, token_track
 from scoring.text.tokenizers import make_tokenizer
 
-LAYOUT = StatisticsLayout((Bleu(),))
+
+class Sometimes(Bleu):
+    """BLEU that is undefined where nothing is matched."""
+
+    def segment_score(self, statistics: np.ndarray) -> np.ndarray:
+        values = super().segment_score(statistics)
+        return np.where(values > 0, values, np.nan)
+
+
+LAYOUT = StatisticsLayout((Sometimes(),))
 SYSTEMS = ["a", "b"]
 LIMIT = 0.3
 
