@@ -563,8 +563,8 @@ MUTANTS = (
     Mutant(
         "a folder that holds something is taken",
         "pipelines/output.py",
-        "        elif held:\n",
-        "        elif not held:\n",
+        "if held and not overwrite:",
+        "if held and not overwrite and False:",
         FOLDER,
     ),
     Mutant(

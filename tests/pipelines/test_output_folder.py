@@ -410,6 +410,7 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
         "references.refused.no_references": 1,
         "system.missing.s": 2,
         "system.refused.s": 5,
+        "tokens.main": 5,  # of two hypotheses and three references
     }
     found = [
         (row["table"], row["row"], row["example_id"], row["system"], row["stage"], row["reason"])

@@ -32,7 +32,8 @@ def planned(inputs: harness.Inputs, output: Path, *flags: object) -> Plan:
 
 
 def test_a_plan_is_printed_and_nothing_is_written(tmp_path: Path) -> None:
-    ran = harness.run(harness.CHAT_INPUTS, tmp_path / "out", "--plan", "--s3_secret_access_key=XYZ")
+    secret = ("--", "--s3_secret_access_key=XYZ")
+    ran = harness.run(harness.CHAT_INPUTS, tmp_path / "out", "--plan", *secret)
     assert ran.code == 0
     assert not (tmp_path / "out").exists()
     text = ran.stdout
