@@ -271,7 +271,7 @@ def plan(call: Call) -> Planned:
     )
     return Planned(
         names,
-        saved.ReadRuns(read, measures, slices, len(names), partitions),
+        saved.ReadRuns(read, measures, slices, names, partitions),
         measures,
         run,
         sum(entry["bytes"] for r in runs for entry in r.manifest["files"]),

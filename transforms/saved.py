@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +33,15 @@ class SavedRun:
 
 @dataclass
 class ReadRuns(beam.PTransform):  # type: ignore[misc]
-    """-> main: (partition, ``STATISTICS``); accounts.ACCOUNT: (partition, account)."""
+    """-> main: (partition, ``STATISTICS``); accounts.ACCOUNT: (partition, account).
+
+    names: of what is scored, in the order of places.
+    """
 
     runs: tuple[SavedRun, ...]
     measures: Measures
     slices: tuple[str, ...]
-    places: int
+    names: tuple[str, ...]
     partitions: int
 
     def expand(self, root: Any) -> beam.pvalue.DoOutputsTuple:
@@ -98,16 +101,17 @@ class _Join(beam.DoFn):  # type: ignore[misc]
                 for i, tables in of_run.items()
             ],
             self._runs.slices,
-            self._runs.places,
+            len(self._runs.names),
         )
         yield beam.pvalue.TaggedOutput(
             accounts.ACCOUNT, (partition, accounts.account(joined.counts))
         )
         if len(joined.examples):
-            yield partition, _statistics(joined.examples, joined.per_example)
+            names = self._runs.names
+            yield partition, _statistics(joined.examples, joined.per_example, names)
 
 
-def _statistics(examples: Examples, per_example: np.ndarray) -> Packet:
+def _statistics(examples: Examples, per_example: np.ndarray, names: Sequence[str]) -> Packet:
     arrays = {
         "per_example": per_example,
         "references": examples.layout.references,
@@ -115,4 +119,5 @@ def _statistics(examples: Examples, per_example: np.ndarray) -> Packet:
     }
     for name in ("units", "system", "sample", "filled", "absent"):
         arrays[name] = getattr(examples, name)
-    return Packet(STATISTICS, {}, arrays, {"examples": example_table(examples)})
+    meta = {"scored": list(names)}
+    return Packet(STATISTICS, meta, arrays, {"examples": example_table(examples)})

@@ -164,6 +164,9 @@ class _Score(beam.DoFn):  # type: ignore[misc]
         progress.tick(progress.SCORE, len(segments))
         of_examples = {"examples": example_table(examples)}
         meta = dict(packet.meta)
+        systems: list[str] = meta["systems"]
+        # What is summed, in the order of the last axis but one of per_example.
+        meta["scored"] = ceiling.with_ceiling(systems) if self._measures.ceiling else systems
         if TYPES in packet.tables:
             meta[TYPES], arrays[TYPES] = reference_types.count(packet, examples, arrays["matched"])
         meta[TOOK] = {stopwatch.count(progress.SCORE): watch.lap()}
@@ -204,7 +207,7 @@ def _tasks(element: Keyed, groups: int) -> Iterator[Keyed]:
     names = ("per_example", "units", "system", "sample", "filled", "absent")
     arrays = {name: packet.arrays[name] for name in (*names, "references", "hypotheses")}
     for group in range(groups):
-        meta = {"group": group, "groups": groups, "systems": packet.meta["systems"]}
+        meta = {"group": group, "groups": groups, "scored": packet.meta["scored"]}
         yield partition, Packet(TASK, meta, arrays, packet.tables)
 
 
@@ -221,7 +224,7 @@ class _Resample(beam.DoFn):  # type: ignore[misc]
         watch = Stopwatch()
         packet = element[1]
         # Not a side input: portable runners would send the statistics to a stage of its own.
-        systems = packet.meta["systems"]
+        systems = packet.meta["scored"]
         examples = statistics_examples(packet)
         blocks = self._measures.blocks(systems)
         pairs = self._measures.pairs(systems)

@@ -120,3 +120,21 @@ def test_a_system_of_that_name_is_refused(tmp_path: Path) -> None:
     )
     message = harness.run(inputs, tmp_path / "out", "--reference_ceiling").refused()
     assert f"a system is called {CEILING!r}" in message
+
+
+def test_pairs_without_all_examples_are_as_without_the_ceiling(tmp_path: Path) -> None:
+    table = harness.read_folder(harness.CHAT / "hypotheses").to_pylist()
+    kept = [row for i, row in enumerate(table) if i % 5 or row["system"] == "beam"]
+    rows = [(r["example_id"], r["system"], r["sample"], r["text"]) for r in kept]
+    references = harness.read_folder(harness.CHAT / "references")
+    inputs = harness.write_inputs(tmp_path / "in", harness.hypotheses_table(rows), references)
+    flags = ("--missing", "skip", "--pairs", "all", "--metrics", "bleu", "--trials", 1200)
+    compared = [
+        harness.read_parquet(
+            harness.run(inputs, tmp_path / name, *flags, "--bootstrap", 100, *more).fine().folder
+            / "comparisons.parquet"
+        ).drop(["run_id"])
+        for name, more in (("with", ("--reference_ceiling",)), ("without", ()))
+    ]
+    assert compared[0].equals(compared[1])
+    assert min(compared[0].column("examples").to_pylist()) < 240
