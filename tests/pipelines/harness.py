@@ -249,7 +249,7 @@ def run_process(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=300,
     )
     return Ran(done.returncode, done.stdout, done.stderr, Output(output))
 
