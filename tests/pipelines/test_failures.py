@@ -297,7 +297,7 @@ def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         env={**harness.process_environment(), **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         encoding="utf-8",
     )
 
@@ -318,7 +318,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(chat: harness.Ran) -> None:
     )
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
-    assert (process.wait(timeout=30), process.stderr.read()) == (0, b"")
+    assert (process.wait(timeout=300), process.stderr.read()) == (0, b"")
     process.stderr.close()
 
 
@@ -329,7 +329,7 @@ def test_a_call_without_stderr_works(chat: harness.Ran) -> None:
         env=harness.process_environment(),
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0
     assert done.stdout.startswith("beam ")

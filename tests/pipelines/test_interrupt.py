@@ -243,6 +243,6 @@ def test_a_signal_that_the_caller_ignores_stays_ignored() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=300,
     )
     assert done.stdout.split() == ["True", "False", "True"]

@@ -122,7 +122,7 @@ class Night:
 
 def over(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """(exit code, stdout, stderr)."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
 

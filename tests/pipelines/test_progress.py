@@ -254,7 +254,7 @@ class OnTerminal:
             env={**harness.process_environment(), "TERM": "xterm", "COLUMNS": "120"},
             stdout=subprocess.PIPE,
             stderr=theirs,
-            timeout=120,
+            timeout=300,
         )
         os.close(theirs)
         reader.join(timeout=10)
