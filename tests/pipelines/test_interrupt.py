@@ -122,7 +122,8 @@ class Started:
             self.process.send_signal(number)
         try:
             out, err = self.process.communicate(timeout=10)
-            assert time.monotonic() - start < 2
+            # Two seconds of a machine that has nothing else to do; here other tests run beside.
+            assert time.monotonic() - start < 5
         finally:
             left = living(self.token)
             if left:
