@@ -347,11 +347,17 @@ def test_exit_codes_are_those_that_help_documents(capsys: pytest.CaptureFixture[
     assert (command.BELOW_LIMITS, command.TRY_AGAIN, command.STOPPED) == (3, 4, 130)
 
 
-@pytest.mark.parametrize("runner", ["NoSuchRunner", "DataflowRunner"])
+@pytest.mark.parametrize(
+    ("runner", "said"),
+    [
+        ("NoSuchRunner", "runner = 'NoSuchRunner': expected what Beam can run: "),
+        ("DataflowRunner", "project = None: expected the project of Google Cloud"),
+    ],
+)
 def test_a_runner_that_cannot_be_used_is_said_before_anything_is_written(
-    tmp_path: Path, runner: str
+    tmp_path: Path, runner: str, said: str
 ) -> None:
     ran = harness.run(harness.CHAT_INPUTS, tmp_path / "out", f"--runner={runner}")
     message = ran.refused()
-    assert f"runner = '{runner}': expected what Beam can run: " in message
+    assert said in message
     assert not (tmp_path / "out").exists()

@@ -69,7 +69,9 @@ def check_files(hypotheses: Path, references: Path, **more: Any) -> None:
         table = split.table
         assert counts[f"{table}.read"] == onward + counts[f"{table}.refused"]
         assert counts[f"{table}.refused"] == rejected
-        assert set(counts) <= {n for n in counts if n.startswith((table, "system."))}
+        assert set(counts) <= {
+            n for n in counts if n.startswith((table, "system.", "microseconds."))
+        }
         of_file = sum(f.rows for f in inputs.files if f.table == table)
         if inputs.files[0].columns.format == "parquet":
             assert counts[f"{table}.read"] == of_file
