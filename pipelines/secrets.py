@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from schemas.errors import UserError
-
 _SECRET = re.compile(r"secret|token|passw|credential|key|connection_string", re.IGNORECASE)
 
 _SHORTEST = 4
@@ -23,6 +21,9 @@ OF_STORES = (
 
 def refuse(arguments: Sequence[str]) -> None:
     """Raise UserError for credentials among Beam's options."""
+    # Late: the command looks at where the rooms come from before it takes anything from them.
+    from schemas.errors import UserError
+
     for argument in arguments:
         name = argument.partition("=")[0]
         if name in OF_STORES:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from runners.base import Default, Given, Job, Runner
+from schemas.errors import ConfigurationError
 
 NAMES = ("direct", "DirectRunner", "FnApiRunner")
 """What a user may call it. Beam's own DirectRunner would first try to download another runner."""
@@ -94,6 +95,15 @@ def _defaults(given: Given, job: Job) -> list[Default]:
 
 
 def _check(given: Given, job: Job) -> list[str]:
+    if given.value("direct_running_mode") == "multi_threading":
+        # Beam 2.77: a thread sends what is written so far every second, in the midst of an element
+        # too; whoever reads it then reads nonsense (seen twice in our tests).
+        raise ConfigurationError(
+            "direct_running_mode",
+            "multi_threading",
+            "in_memory, which has a thread for each of --direct_num_workers here, or "
+            "multi_processing: in Beam's multi_threading data can be cut in two",
+        )
     warning = memory_warning(job.input_bytes)
     return [warning] if warning else []
 

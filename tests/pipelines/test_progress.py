@@ -208,14 +208,14 @@ def test_all_rows_are_told_of_whatever_the_workers(
 ) -> None:
     path = tmp_path / "ticks"
     for flags in (
-        ["--direct_running_mode=in_memory"],
-        ["--direct_running_mode=multi_threading", "--direct_num_workers=2"],
+        ["--direct_running_mode=in_memory", "--direct_num_workers=1"],
+        ["--direct_running_mode=in_memory", "--direct_num_workers=2"],
         ["--direct_running_mode=multi_processing", "--direct_num_workers=2"],
     ):
         path.write_bytes(b"")
         monkeypatch.setenv(ticks.VARIABLE, str(path))
         more = ("--bootstrap", 300, "--partitions", 3, "--replicate_groups", 2, *flags)
-        ran = harness.run(harness.CHAT_INPUTS, tmp_path / flags[0][24:], *more).fine()
+        ran = harness.run(harness.CHAT_INPUTS, tmp_path / "".join(flags)[24:], *more).fine()
         monkeypatch.delenv(ticks.VARIABLE)
         tally = progress.Tally(rows=None, buckets=1, passes=ticks.PASSES, start=0.0)
         for stage, rows, onward in ticks.records(path.read_bytes()):

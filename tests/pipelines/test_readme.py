@@ -57,7 +57,8 @@ def run(folder: Path, call: list[str]) -> tuple[int, str]:
 
 
 def test_every_call_is_there_once() -> None:
-    assert [call[0] for call in calls()] == ["explain", "evaluate", "score", "show"]
+    names = ["compare", "explain", "evaluate", "score", "show"]
+    assert [call[0] for call in calls()] == names
 
 
 def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:
     ran = harness.run(given, tmp_path / "out")
     head, tail = ran.stdout.split("\n\n", 1)
     assert [f"{head}\n"] == shown, "put what the demo prints into README.md"
-    assert tail.startswith("Higher is closer to the references")
+    assert "\nHigher is closer to the references" in tail
     assert tail.splitlines()[-1] == str(tmp_path / "out")
     # What is said of it below.
     value, interval = re.findall(r"BLEU-4 (\S+) (\[.*?\])", head)[0]
@@ -172,7 +173,9 @@ def help_of(name: str) -> str:
 
 @pytest.mark.parametrize("text", [README, OUTPUT], ids=["README.md", "output.md"])
 def test_every_flag_is_one(text: str) -> None:
-    known = " ".join(help_of(n) for n in ("evaluate", "score", "show", "explain")).split()
+    known = " ".join(
+        help_of(n) for n in ("evaluate", "score", "show", "explain", "compare")
+    ).split()
     for flag in sorted(set(re.findall(r"--[a-z_]+", text))):
         beam = flag in ("--direct_num_workers", "--runner")
         assert beam or flag in (word.strip("[],") for word in known), flag

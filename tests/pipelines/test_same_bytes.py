@@ -44,11 +44,8 @@ def test_shuffled_and_resharded_input_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
-@pytest.mark.parametrize("mode", ["in_memory", "multi_threading"])
-def test_threads_give_the_same_bytes(
-    chat: harness.Ran, tmp_path: Path, mode: str, workers: int
-) -> None:
-    beam = (f"--direct_running_mode={mode}", f"--direct_num_workers={workers}")
+def test_threads_give_the_same_bytes(chat: harness.Ran, tmp_path: Path, workers: int) -> None:
+    beam = ("--direct_running_mode=in_memory", f"--direct_num_workers={workers}")
     flags = (*BASE_FLAGS, "--partitions", 4, *beam)
     output = harness.run(harness.CHAT_INPUTS, tmp_path / "out", *flags).fine()
     harness.check_same_bytes(chat.fine(), output)

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from runners import direct
+from runners import choice, direct
+from runners.base import Job
+from schemas.errors import ConfigurationError
 
 SMALL, LARGE = 1_000_000, 1_000_000_000
 
@@ -103,3 +105,8 @@ def test_nothing_is_said_where_the_free_memory_is_not_known(
 def test_the_free_memory_is_read_from_the_system() -> None:
     free = direct._memory_free()
     assert free is None or 10**7 < free < 10**14
+
+
+def test_the_mode_that_cuts_elements_in_two_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="in_memory, which has a thread for each"):
+        choice.effective(["--direct_running_mode=multi_threading"], Job(1000, 4))
