@@ -69,13 +69,18 @@ def install():
         transforms.write.check_ours = deadly(transforms.write.check_ours)
     elif place == "writing":
         # Half of the file is on the disk.
-        whole, replace = os.fsync, os.replace
+        whole = os.fsync
 
         def half(handle):
-            os.ftruncate(handle, os.fstat(handle).st_size // 2)
+            if os.path.exists(os.environ["KILLED"]):
+                return whole(handle)
+            size = os.fstat(handle).st_size
+            os.ftruncate(handle, size // 2)
             whole(handle)
             with contextlib.suppress(FileExistsError):
                 die()
+            # Another worker was quicker: this one writes on.
+            raise OSError("half of a file of " + str(size) + " bytes")
 
         os.fsync = half
 
