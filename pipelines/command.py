@@ -245,11 +245,13 @@ def _tell_errors(session: Session) -> None:
 
 def compare(session: Session, arguments: Sequence[str]) -> int:
     """``liangchi compare``"""
+    from pipelines import compare_call
+
+    call = compare_call.parse(arguments)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from pipelines import compare, output, report
     from transforms import stores
 
-    call = compare.parse(arguments)
     session.output = call.output
     stores.use(call.beam)
     planned = compare.plan(call)

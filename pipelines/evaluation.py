@@ -100,7 +100,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         named = (
             rows[read.ROWS]
             | "SystemNames" >> beam.Map(tokens.systems_of).with_output_types(list[str])
-            | "Systems" >> create.Combine(tokens.SystemsFn(), [], list[str])
+            | "Systems" >> create.Combine(tokens.SystemsFn(), list[str])
         )
     baseline = config.comparison.baseline
     if baseline is not None:

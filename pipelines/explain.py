@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines import options, past
+from pipelines import options
 from pipelines.text import printable
 from schemas.errors import InputError, UserError
 
@@ -204,7 +204,7 @@ def load(run: str, example_id: str, say: Say) -> Example:
 
 class _Explainer:
     def __init__(self, run: str, manifest: dict[str, Any], example_id: str, say: Say) -> None:
-        from pipelines import evaluation
+        from pipelines import evaluation, past
 
         self._run, self._manifest, self._id, self._say = run, manifest, example_id, say
         config = past.configuration(run, manifest)
@@ -439,7 +439,7 @@ class _Explainer:
     def _saved(self, track: str, tracks: int) -> str | None:
         """The table of a track that the run used or saved; None if it did neither, or it is
         gone."""
-        from pipelines import measured
+        from pipelines import measured, past
         from transforms import files
         from transforms.frequencies import TABLE_FILE
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.typehints.native_type_compatibility import convert_to_beam_type
 
 
 @dataclass
@@ -18,34 +19,40 @@ class Create(beam.PTransform):  # type: ignore[misc]
     of: Any
 
     def expand(self, root: beam.pvalue.PBegin) -> beam.PCollection:
-        each = beam.FlatMap(_each, list(self.values)).with_output_types(self.of)
+        coder = beam.coders.registry.get_coder(convert_to_beam_type(self.of))
+        encoded = [coder.encode(value) for value in self.values]
+        each = beam.FlatMap(_each, encoded, coder).with_output_types(self.of)
         return root | "Once" >> beam.Impulse() | "Each" >> each
 
 
-def _each(_: bytes, values: Sequence[Any]) -> Iterable[Any]:
-    return values
+def _each(_: bytes, encoded: Sequence[bytes], coder: beam.coders.Coder) -> Iterable[Any]:
+    return map(coder.decode, encoded)
 
 
 @dataclass
 class Combine(beam.PTransform):  # type: ignore[misc]
     """All elements -> the one value that ``fn`` makes of them; also of none.
 
-    neutral: an input of ``fn`` that changes nothing.
+    Inputs of ``fn`` are like its accumulators, so that an empty one changes nothing.
     """
 
     fn: beam.CombineFn
-    neutral: Any
     of: Any
 
     def expand(self, parts: beam.PCollection) -> beam.PCollection:
         keyed = beam.typehints.Tuple[int, self.of]
-        none = parts.pipeline | "Neutral" >> Create([(0, self.neutral)], keyed)
+        empty = beam.Map(_empty, self.fn).with_output_types(keyed)
+        none = parts.pipeline | "Once" >> beam.Impulse() | "Empty" >> empty
         return (
             (parts | "WithKey" >> beam.Map(_with_key).with_output_types(keyed), none)
-            | "WithNeutral" >> beam.Flatten()
+            | "WithEmpty" >> beam.Flatten()
             | "Combine" >> beam.CombinePerKey(self.fn).with_output_types(keyed)
             | "Value" >> beam.Map(_value).with_output_types(self.of)
         )
+
+
+def _empty(_: bytes, fn: beam.CombineFn) -> tuple[int, Any]:
+    return 0, fn.create_accumulator()
 
 
 def _with_key(value: Any) -> tuple[int, Any]:

@@ -52,10 +52,13 @@ class AddUp(beam.PTransform):  # type: ignore[misc]
         return (
             parts
             | "Together" >> beam.Map(lambda element: (0, element[1])).with_output_types(Keyed)
-            | "Add" >> beam.CombinePerKey(TallyFn()).with_output_types(Keyed)
+            | "Add"
+            >> beam.CombinePerKey(TallyFn()).with_output_types(Keyed)
         )
 
 
+@beam.typehints.with_input_types(Packet)
+@beam.typehints.with_output_types(Packet)
 class TallyFn(beam.CombineFn):  # type: ignore[misc]
     """Adds tallies. What comes in is only held until it is as much as what was added before, so
     merging costs little however many there are."""

@@ -123,7 +123,7 @@ class FindEdges(beam.PTransform):  # type: ignore[misc]
         return (
             samples
             | "Samples" >> beam.Map(_sample_alone).with_output_types(Packet)
-            | "Sample" >> create.Combine(SampleFn(), Packet(NUMBERS), Packet)
+            | "Sample" >> create.Combine(SampleFn(), Packet)
             | "Edges" >> beam.Map(edges_of, self.slices).with_output_types(Edges)
         )
 
@@ -200,7 +200,7 @@ class CommonValues(beam.PTransform):  # type: ignore[misc]
             | "Values" >> beam.FlatMap(values_of, self.partitions).with_output_types(Keyed)
             | "ByBucket" >> beam.GroupByKey()
             | "Count" >> beam.Map(_top_of_bucket, self.most).with_output_types(Tops)
-            | "Top" >> create.Combine(TopFn(self.most), {}, Tops)
+            | "Top" >> create.Combine(TopFn(self.most), Tops)
         )
 
 
