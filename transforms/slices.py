@@ -81,6 +81,8 @@ def _smallest(hashes: Sequence[np.ndarray], numbers: Sequence[np.ndarray]) -> _S
     return hash_[new][:MOST_NUMBERS], number[new][:MOST_NUMBERS]
 
 
+@beam.typehints.with_input_types(Packet)
+@beam.typehints.with_output_types(Packet)
 class SampleFn(beam.CombineFn):  # type: ignore[misc]
     """The numbers of the examples with the smallest hashes, of every column."""
 
