@@ -52,8 +52,7 @@ class AddUp(beam.PTransform):  # type: ignore[misc]
         return (
             parts
             | "Together" >> beam.Map(lambda element: (0, element[1])).with_output_types(Keyed)
-            | "Add"
-            >> beam.CombinePerKey(TallyFn()).with_output_types(Keyed)
+            | "Add" >> beam.CombinePerKey(TallyFn()).with_output_types(Keyed)
         )
 
 
