@@ -561,13 +561,6 @@ MUTANTS = (
         ("tests/pipelines/test_failures.py", "errors_of_the_caller"),
     ),
     Mutant(
-        "a folder that holds something is taken",
-        "pipelines/output.py",
-        "if held and not overwrite:",
-        "if held and not overwrite and False:",
-        FOLDER,
-    ),
-    Mutant(
         "cells that a spreadsheet would run are not guarded",
         "transforms/folder.py",
         "if isinstance(value, str) and value.startswith(",
