@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -32,9 +33,15 @@ def least(call: Callable[[], object]) -> float:
     return min(found)
 
 
-def look(packet: Packet) -> int:
-    """Read what a packet holds, as a join does."""
-    return sum(len(table) for table in packet.tables.values())
+def encode(rows: Sequence[Packet]) -> list[bytes]:
+    """The packets as they are sent."""
+    return [packet.encode() for packet in rows]
+
+
+def decode(encoded: Sequence[bytes]) -> int:
+    """Read what the packets hold, as a join does; the rows."""
+    packets_back = map(Packet.decode, encoded)
+    return sum(len(table) for packet in packets_back for table in packet.tables.values())
 
 
 def main() -> None:
@@ -56,9 +63,9 @@ def main() -> None:
             ]
 
         rows = made()
-        encoded = [packet.encode() for packet in rows]
-        write = least(lambda rows=rows: [packet.encode() for packet in rows])  # type: ignore[misc]
-        back = least(lambda e=encoded: [look(Packet.decode(part)) for part in e])  # type: ignore[misc]
+        encoded = encode(rows)
+        write = least(partial(encode, rows))
+        back = least(partial(decode, encoded))
         size = sum(map(len, encoded)) / examples
         micro = 1e6 / examples
         print(f"| {name or 'none'} | {size:.0f} | {write * micro:.2f} | {back * micro:.2f} |")
