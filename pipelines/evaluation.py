@@ -19,7 +19,7 @@ from apache_beam.options.pipeline_options import StandardOptions
 import runners.direct
 from pipelines import measured, progress, recipes
 from pipelines import output as folders
-from runners import choice
+from runners import choice, signatures
 from runners.base import Job
 from runners.options import Options
 from schemas.configuration import Evaluation
@@ -264,6 +264,7 @@ def open_pipeline(arguments: list[str], take: Callable[[], None]) -> beam.Pipeli
     """
     if choice.chosen(arguments) is runners.direct.RUNNER:
         runners.direct.prepare()
+    signatures.remember()
     options = Options(arguments)
     try:
         root = beam.Pipeline(options=options)
