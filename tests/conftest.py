@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 _TESTS = Path(__file__).resolve().parent
 
@@ -16,3 +16,13 @@ for _folder in (_TESTS.parent, _TESTS, _TESTS / "scoring", _TESTS / "pipelines")
 # No deadline: the machine may be shared, and a first call loads dictionaries.
 settings.register_profile("liangchi", deadline=None, max_examples=100)
 settings.load_profile("liangchi")
+
+# Under a mutant (mutants.py) a failure is all that is asked for: to shrink it to the smallest
+# example takes minutes. Always the same examples, so that no mutant is killed by luck.
+settings.register_profile(
+    "mutants",
+    settings.get_profile("liangchi"),
+    phases=(Phase.explicit, Phase.generate),
+    derandomize=True,
+    database=None,
+)

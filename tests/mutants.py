@@ -9,24 +9,22 @@ mutant breaks. Anything else (a file that cannot be collected, no test chosen) i
 
 from __future__ import annotations
 
-import os
-import queue
+import compileall
+import py_compile
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("pipelines", "transforms", "scoring", "schemas", "runners")
+import forked_pytest
+from forked_pytest import ROOMS, ROOT
+
 COPIED = (*ROOMS, "tests", "examples", "pyproject.toml", "setup.py", "README.md")
 PROCESSES = 2
-TIMEOUT = 180
 
 TESTS_FAILED = 1
 """pytest's exit code; others mean that it could not do what it was asked."""
@@ -615,7 +613,11 @@ class Outcome:
 
 
 def copy_tree(target: Path) -> Path:
-    """A copy of what the tests need, without anything compiled."""
+    """A copy of what the tests need, compiled.
+
+    What is compiled is valid for the very source that it was made of, by its hash: a mutant may
+    be as long as what it replaces, and made in the same second.
+    """
     target.mkdir(parents=True)
     ignored = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info")
     for name in COPIED:
@@ -624,65 +626,67 @@ def copy_tree(target: Path) -> Path:
             shutil.copytree(source, target / name, ignore=ignored)
         else:
             shutil.copy2(source, target / name)
+    by_hash = py_compile.PycInvalidationMode.CHECKED_HASH
+    for room in ROOMS:
+        compileall.compile_dir(target / room, quiet=1, invalidation_mode=by_hash)
     return target
 
 
-def run_tests(root: Path, selections: Sequence[tuple[str, str]]) -> tuple[int, str]:
-    """pytest's exit code and what it printed, for tests of a copy against the rooms of the copy."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(root),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    code, said = 0, ""
-    for file, words in selections:
-        call = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", file]
-        done = subprocess.run(
-            [*call, "-k", words] if words else call,
-            cwd=root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=TIMEOUT,
-        )
-        code, said = max(code, done.returncode), said + done.stdout
-    return code, said
+@dataclass(frozen=True)
+class Job:
+    """Tests to run in a copy of the tree: with a mutant in it, or of the unchanged sources."""
+
+    tests: tuple[str, str]
+    mutant: Mutant | None = None
+
+    def __str__(self) -> str:
+        name = f"mutant {self.mutant.name!r}" if self.mutant else "the sources without any mutant"
+        return f"{name}, tests {self.tests}"
+
+
+def run_jobs(jobs: Sequence[Job]) -> Iterator[tuple[Job, int, float, str]]:
+    """Every job with pytest's exit code, the seconds it took and what it printed, as they end.
+
+    A job that ends otherwise than pytest does, or not at all, is no verdict: RuntimeError names
+    it. So a mutant may not make the tests run for ever or crash Python; another one must be found.
+    """
+    waiting = list(reversed(jobs))
+    with tempfile.TemporaryDirectory(prefix="liangchi-mutants-") as folder, ExitStack() as cleaning:
+        free = [copy_tree(Path(folder) / str(number)) for number in range(PROCESSES)]
+        running: dict[forked_pytest.Run, tuple[Job, ExitStack]] = {}
+        while waiting or running:
+            while waiting and free:
+                job, copy, applied = waiting.pop(), free.pop(), ExitStack()
+                if job.mutant:
+                    applied.enter_context(job.mutant.applied(copy))
+                run = forked_pytest.start(copy, copy / "said.txt", *job.tests)
+                cleaning.callback(run.end)
+                running[run] = job, applied
+            over, late = forked_pytest.wait(list(running))
+            for run in (*over, *late):
+                job, applied = running.pop(run)
+                said = run.printed()[-3000:]
+                code = run.process.exitcode
+                if code not in (0, TESTS_FAILED):
+                    how = f"ended with {code}" if run in over else f"took {forked_pytest.LIMIT} s"
+                    raise RuntimeError(f"{job}: pytest {how}:\n{said}")
+                applied.close()
+                free.append(run.root)
+                yield job, code, time.monotonic() - run.started, said
 
 
 def run_mutants(mutants: Sequence[Mutant]) -> Iterator[Outcome]:
-    """Every mutant's outcome, in their order. Raises RuntimeError if tests cannot judge."""
+    """Every mutant's outcome, as they end. Raises RuntimeError if tests cannot judge."""
     for mutant in mutants:
         mutant.check(ROOT)
-    with tempfile.TemporaryDirectory(prefix="liangchi-mutants-") as folder:
-        copies: queue.Queue[Path] = queue.Queue()
-        for number in range(PROCESSES):
-            copies.put(copy_tree(Path(folder) / str(number)))
-
-        def unchanged(selection: tuple[str, str]) -> None:
-            copy = copies.get()
-            code, said = run_tests(copy, [selection])
-            copies.put(copy)
-            if code:
-                raise RuntimeError(f"{selection} is red without any mutant:\n{said[-3000:]}")
-
-        def judge(mutant: Mutant) -> Outcome:
-            copy = copies.get()
-            start = time.monotonic()
-            with mutant.applied(copy):
-                code, said = run_tests(copy, [mutant.tests])
-            copies.put(copy)
-            if code not in (0, TESTS_FAILED):
-                raise RuntimeError(f"mutant {mutant.name!r}: pytest says {code}:\n{said[-3000:]}")
-            seconds = time.monotonic() - start
-            return Outcome(mutant.name, code == TESTS_FAILED, seconds, said[-3000:])
-
-        with ThreadPoolExecutor(PROCESSES) as pool:
-            list(pool.map(unchanged, dict.fromkeys(mutant.tests for mutant in mutants)))
-            yield from pool.map(judge, mutants)
+    unchanged = [Job(tests) for tests in dict.fromkeys(mutant.tests for mutant in mutants)]
+    for job, code, seconds, said in run_jobs(
+        [*unchanged, *(Job(mutant.tests, mutant) for mutant in mutants)]
+    ):
+        if job.mutant:
+            yield Outcome(job.mutant.name, code == TESTS_FAILED, seconds, said)
+        elif code:
+            raise RuntimeError(f"{job}: red:\n{said}")
 
 
 def main(names: Sequence[str]) -> int:

@@ -26,6 +26,10 @@ import pyarrow.parquet as pq
 from pipelines import command
 
 ROOT = Path(__file__).resolve().parents[2]
+
+PATIENCE = 300.0
+"""Seconds that tests wait for another process: many times what a slow machine needs."""
+
 CHAT = ROOT / "examples" / "chat"
 
 HYPOTHESES = pa.schema(
@@ -249,7 +253,7 @@ def run_process(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=PATIENCE,
     )
     return Ran(done.returncode, done.stdout, done.stderr, Output(output))
 

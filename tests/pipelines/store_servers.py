@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import harness
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -255,7 +256,7 @@ def _process(module: str, *arguments: str, port: int) -> Iterator[None]:
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + harness.PATIENCE
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 break

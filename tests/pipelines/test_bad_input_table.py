@@ -668,7 +668,7 @@ def run_measured(given: list[str], output: Path, *more: object) -> tuple[harness
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=harness.PATIENCE,
     )
     peak = float(done.stdout.splitlines()[-1])
     return harness.Ran(done.returncode, done.stdout, done.stderr, harness.Output(output)), peak

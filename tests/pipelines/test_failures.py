@@ -7,7 +7,6 @@ import errno
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import harness
@@ -94,10 +93,8 @@ def test_what_a_worker_finds_wrong_with_the_input_is_said_as_it_is(
 def test_our_fault_is_said_on_one_screen_with_a_report(
     tmp_path: Path, mode: tuple[str, ...]
 ) -> None:
-    start = time.monotonic()
     secret = "--s3_secret_access_key=hunter2"
     ran = run_failing(tmp_path, "ours", *mode, "--", secret)
-    assert time.monotonic() - start < 30
     assert (ran.code, ran.stdout) == (1, "")
     (report,) = tmp_path.glob("liangchi-report-*.txt")
     assert ran.stderr.splitlines() == [
@@ -144,10 +141,8 @@ def test_a_worker_that_is_killed_ends_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_in_the_last_stage_ends_the_run_too(tmp_path: Path) -> None:
-    # Beam's local runner alone would wait for it for ever.
-    start = time.monotonic()
+    # Beam's local runner alone would wait for it for ever; the harness gives up some day.
     ran = run_failing(tmp_path, "killed at the end", *PROCESSES)
-    assert time.monotonic() - start < 40
     assert (ran.code, ran.stdout) == (1, "")
     assert "A worker ended early, mostly for lack of memory" in ran.stderr
     assert not (tmp_path / "out" / "manifest.json").exists()
@@ -297,7 +292,7 @@ def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         env={**harness.process_environment(), **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=harness.PATIENCE,
         encoding="utf-8",
     )
 
@@ -318,7 +313,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(chat: harness.Ran) -> None:
     )
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
-    assert (process.wait(timeout=300), process.stderr.read()) == (0, b"")
+    assert (process.wait(timeout=harness.PATIENCE), process.stderr.read()) == (0, b"")
     process.stderr.close()
 
 
@@ -329,7 +324,7 @@ def test_a_call_without_stderr_works(chat: harness.Ran) -> None:
         env=harness.process_environment(),
         stdout=subprocess.PIPE,
         text=True,
-        timeout=300,
+        timeout=harness.PATIENCE,
     )
     assert done.returncode == 0
     assert done.stdout.startswith("beam ")

@@ -113,7 +113,7 @@ class Night:
         )
 
     def wait_until_busy(self, process: subprocess.Popen[str]) -> None:
-        end = time.monotonic() + 90
+        end = time.monotonic() + harness.PATIENCE
         while not self.marker.exists():
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < end
@@ -122,7 +122,7 @@ class Night:
 
 def over(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """(exit code, stdout, stderr)."""
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=harness.PATIENCE)
     return process.returncode, out, err
 
 

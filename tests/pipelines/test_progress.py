@@ -254,10 +254,10 @@ class OnTerminal:
             env={**harness.process_environment(), "TERM": "xterm", "COLUMNS": "120"},
             stdout=subprocess.PIPE,
             stderr=theirs,
-            timeout=300,
+            timeout=harness.PATIENCE,
         )
         os.close(theirs)
-        reader.join(timeout=10)
+        reader.join(timeout=harness.PATIENCE)
         os.close(ours)
         self.code, self.stdout = done.returncode, done.stdout.decode()
         self.stderr = b"".join(shown).decode()

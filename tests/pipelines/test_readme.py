@@ -158,7 +158,7 @@ def test_the_library_does_what_is_printed_below_it() -> None:
         text=True,
         encoding="utf-8",
         check=True,
-        timeout=300,
+        timeout=harness.PATIENCE,
     )
     after = README.split(code)[1]
     assert re.search(r"```text\n(.*?)```", after, re.DOTALL)[1] == done.stdout  # type: ignore[index]

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import harness
 
-_PATIENCE_SECONDS = 60
-
 
 @contextlib.contextmanager
 def started(call: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
@@ -48,7 +46,7 @@ def job_service(folder: Path) -> Iterator[str]:
     call = [sys.executable, str(Path(__file__).with_name("two_workers.py")), str(port)]
     log = folder / "job-service.log"
     with started(call, log) as process:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + harness.PATIENCE
         while not (port.exists() and port.read_text()):
             assert process.poll() is None and time.monotonic() < deadline, log.read_text()
             time.sleep(0.05)
@@ -62,7 +60,7 @@ def worker_pool(folder: Path) -> Iterator[str]:
     module = "apache_beam.runners.worker.worker_pool_main"
     log = folder / "worker-pool.log"
     with started([sys.executable, "-m", module, f"--service_port={port}"], log) as process:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + harness.PATIENCE
         while not is_open(port):
             assert process.poll() is None and time.monotonic() < deadline, log.read_text()
             time.sleep(0.05)
