@@ -79,7 +79,11 @@ def below(folder: str) -> list[str]:
     # Not by a pattern: the folder's name may have characters that mean something in one.
     filesystem, prefix = _filesystem(folder), folder.rstrip("/") + "/"
     with _plain(folder, _NO_BUCKET):
-        return [entry.path for entry in filesystem._list(prefix) if entry.path != prefix]
+        if _scheme(folder) == S3:
+            names = [name for name, _ in _s3(filesystem).list_files(prefix)]
+        else:
+            names = [entry.path for entry in filesystem._list(prefix)]
+        return [name for name in names if name != prefix]
 
 
 def size(path: str) -> int:
@@ -136,9 +140,18 @@ def _write(path: str, data: bytes) -> None:
 
 def delete(paths: Sequence[str]) -> None:
     """Delete files. Raises as ``check`` does."""
-    if paths:
-        filesystem = _filesystem(paths[0])
-        with _plain(paths[0]):
+    from apache_beam.io.filesystem import BeamIOError
+
+    if not paths:
+        return
+    filesystem = _filesystem(paths[0])
+    with _plain(paths[0]):
+        if _scheme(paths[0]) == S3:
+            done = _s3(filesystem).delete_paths(list(paths))
+            failed = {path: error for path, error in done.items() if error is not None}
+            if failed:
+                raise BeamIOError("not deleted", failed)
+        else:
             filesystem.delete(list(paths))
 
 
