@@ -313,12 +313,14 @@ def job(plan: Plan) -> Job:
     """What a runner must know of the job."""
     config = plan.config
     saved = config.save_document_frequencies
+    guesses = shuffles(plan).values()
     return Job(
         input_bytes=plan.inputs.bytes,
         partitions=plan.inputs.partitions,
         inputs=tuple(file.path for file in plan.inputs.files),
         outputs=tuple(files.absolute(path) for path in (config.output, saved) if path),
-        largest_element=max(shuffle.largest for shuffle in shuffles(plan).values()),
+        largest_element=max(guess.largest for guess in guesses),
+        slice_sums=max(guess.together for guess in guesses),
     )
 
 

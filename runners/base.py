@@ -21,7 +21,8 @@ class Job:
     """What a runner must know of a job before it is submitted.
 
     input_bytes: uncompressed, of the columns read. partitions: how many tasks most stages have.
-    inputs, outputs: files and folders, absolute. largest_element: bytes, estimated.
+    inputs, outputs: files and folders, absolute. largest_element, slice_sums: bytes, estimated, of
+    one element and of all draws of one slice.
     """
 
     input_bytes: int
@@ -29,6 +30,7 @@ class Job:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     largest_element: int = 0
+    slice_sums: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,16 @@ class Runner:
 _PROCESS_BYTES = 350_000_000
 _TASK_BYTES = 200_000_000
 
+# The sums of a slice as they come, as draws in a row, and as scores.
+_TIMES_SUMS = 3
 
-def worker_memory(threads: int) -> int:
-    """About how many bytes a worker process of a cluster needs, whatever the size of the job."""
-    return _PROCESS_BYTES + threads * _TASK_BYTES
+
+def worker_memory(job: Job, threads: int) -> int:
+    """About how many bytes a worker process of a cluster needs, whatever the size of the input.
+
+    Only draws make it more: all of one slice are looked at together.
+    """
+    return _PROCESS_BYTES + max(threads * _TASK_BYTES, _TIMES_SUMS * job.slice_sums)
 
 
 def element_warning(job: Job) -> list[str]:

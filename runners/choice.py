@@ -43,7 +43,7 @@ def chosen(arguments: Sequence[str]) -> Runner:
         names=(name,),
         local=False,
         beam=_always(name),
-        memory=lambda job: worker_memory(1),
+        memory=lambda job: worker_memory(job, 1),
     )
 
 

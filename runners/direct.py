@@ -54,20 +54,22 @@ def _cores() -> int:
 # two stages sits in memory at once, some of it three times while the runner groups it.
 _BASE_BYTES = 350_000_000
 _BYTES_OF_AN_INPUT_BYTE = 18.5
+_TIMES_SUMS = 5
 
 
-def memory_needed(input_bytes: int) -> int:
-    """About how much memory a local run of an input needs. input_bytes: as in ``options``."""
-    return round(_BASE_BYTES + _BYTES_OF_AN_INPUT_BYTE * input_bytes)
+def memory_needed(job: Job) -> int:
+    """About how much memory a local run needs."""
+    passing = _BYTES_OF_AN_INPUT_BYTE * job.input_bytes + _TIMES_SUMS * job.slice_sums
+    return round(_BASE_BYTES + passing)
 
 
-def memory_warning(input_bytes: int) -> str:
+def memory_warning(job: Job) -> str:
     """What to say before a run that this machine may not hold; empty if it should."""
-    needed, free = memory_needed(input_bytes), _memory_free()
+    needed, free = memory_needed(job), _memory_free()
     if free is None or needed <= free:
         return ""
     return (
-        f"a local run of this input needs about {needed / 1e9:.1f} GB of memory, but "
+        f"a local run of this needs about {needed / 1e9:.1f} GB of memory, but "
         f"{free / 1e9:.1f} GB are free here: it may be ended by the system.\n"
         "The local runner holds what passes between stages; on a cluster (--runner flink, "
         "--runner dataflow) a worker holds one partition at a time."
@@ -104,7 +106,7 @@ def _check(given: Given, job: Job) -> list[str]:
             "in_memory, which has a thread for each of --direct_num_workers here, or "
             "multi_processing: in Beam's multi_threading data can be cut in two",
         )
-    warning = memory_warning(job.input_bytes)
+    warning = memory_warning(job)
     return [warning] if warning else []
 
 
@@ -113,7 +115,7 @@ RUNNER = Runner(
     names=NAMES,
     local=True,
     beam=lambda given: "FnApiRunner",
-    memory=lambda job: memory_needed(job.input_bytes),
+    memory=memory_needed,
     defaults=_defaults,
     check=_check,
 )

@@ -44,7 +44,7 @@ RUNNER = Runner(
     names=NAMES,
     local=False,
     beam=lambda given: "PortableRunner",
-    memory=lambda job: worker_memory(1),
+    memory=lambda job: worker_memory(job, 1),
     defaults=_defaults,
     check=_check,
 )

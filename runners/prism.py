@@ -52,7 +52,7 @@ RUNNER = Runner(
     names=NAMES,
     local=True,
     beam=lambda given: "PrismRunner",
-    memory=lambda job: round(_TIMES_DIRECT * direct.memory_needed(job.input_bytes)),
+    memory=lambda job: round(_TIMES_DIRECT * direct.memory_needed(job)),
     defaults=_defaults,
     check=_check,
 )

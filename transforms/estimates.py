@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transforms.scores import Measures
+from scoring import ceiling
+from scoring.comparisons import OUTCOMES
+from transforms.scores import DIFFERENCES_OF_A_PACKET, Measures
 from transforms.sources import HYPOTHESES, REFERENCES, Inputs
 
 # Bytes that are sent for a byte of input.
@@ -19,17 +21,23 @@ _TOKENS = 0.8
 _LARGEST_TOKENS = 0.65
 
 _STATISTIC_BYTES = 8
+
+# A row of the tables, as it is sent to the last writer.
+_SCORE_BYTES = 400
+_DIFFERENCE_BYTES = 500
 # No two partitions are equally large.
 _UNEVEN = 1.2
 
 
 @dataclass(frozen=True)
 class Shuffle:
-    """What comes to a shuffle. bytes: in all elements together; largest: of one."""
+    """What comes to a shuffle. bytes: in all elements together; largest: of one; together: of all
+    draws of a slice."""
 
     bytes: int
     elements: int
     largest: int
+    together: int = 0
 
 
 def shuffles(
@@ -52,22 +60,32 @@ def shuffles(
         largest = round(_UNEVEN * _LARGEST_TOKENS * size * tracks / partitions)
         answered = round(_TOKENS * size * tracks), partitions * (buckets + 1)
         found["Segments/ByPartition"] = Shuffle(*answered, largest)
+    metrics = len(measures.layout().metrics)
     names = _names(of_systems, systems, measures.comparisons.baseline)
+    if measures.ceiling:
+        names = [*names, *ceiling.NAMES]
     pairs = measures.pairs(names)
-    places = of_systems + (2 * len(pairs) if measures.comparisons.common else 0)
-    row = of_systems * len(measures.layout().names) * _STATISTIC_BYTES
+    places = len(names) + (2 * len(pairs) if measures.comparisons.common else 0)
+    row = len(names) * len(measures.layout().names) * _STATISTIC_BYTES
     blocks, values = measures.blocks(names), 1 + slices
     if groups > 1:
         statistics = row * inputs.rows(REFERENCES) * groups
         found["Slices/Sums/Spread"] = _even(statistics, partitions * groups)
     summed = places * len(measures.layout().names) * _STATISTIC_BYTES
     sums = values * sum(map(len, blocks)) * summed
-    largest = summed * max(map(len, blocks))
+    outcomes = len(pairs) * metrics * len(OUTCOMES) * _STATISTIC_BYTES
+    largest = max(summed * max(map(len, blocks)), summed + outcomes)
     elements = values * len(blocks)
     found["Slices/Sums/Sum"] = Shuffle(partitions * sums, partitions * elements, largest)
-    found["Slices/Finish/BySlice"] = Shuffle(sums, elements, largest)
-    scores = of_systems * len(measures.layout().metrics) * _STATISTIC_BYTES * measures.replicates
-    found["WriteResults/Together"] = Shuffle(values * scores, values + 2 * partitions, scores)
+    found["Slices/Finish/BySlice"] = Shuffle(sums, elements, largest, sums // values)
+    scores = len(names) * metrics * (_SCORE_BYTES + _STATISTIC_BYTES * measures.replicates)
+    differences = len(pairs) * metrics * len(measures.comparisons.tests)
+    parts = -(-differences // DIFFERENCES_OF_A_PACKET)
+    found["WriteResults/Together"] = Shuffle(
+        values * (scores + differences * _DIFFERENCE_BYTES),
+        values * (1 + parts) + 2 * partitions,
+        max(scores, min(differences, DIFFERENCES_OF_A_PACKET) * _DIFFERENCE_BYTES),
+    )
     return found
 
 

@@ -31,6 +31,10 @@ TASK = "task"
 SUMS = "sums"
 UNITS = "units"
 SCORES = "scores"
+DIFFERENCES = "differences"
+
+DIFFERENCES_OF_A_PACKET = 4_000
+"""Every two of many systems are many pairs: a packet of so many rows has about 2 MB."""
 
 SliceKey = tuple[int, int]
 """(hash of the slice's name and value, block of replicates; 0 is the plain sum)."""
@@ -329,7 +333,8 @@ def _count_units(element: tuple[SliceKey, Iterable[Packet]]) -> Keyed:
 
 @dataclass
 class ScoreSlices(beam.PTransform):  # type: ignore[misc]
-    """(partition, statistics) -> (0, ``SCORES`` of every slice): all sums, and what follows."""
+    """(partition, statistics) -> (0, ``SCORES`` and ``DIFFERENCES`` of every slice): all sums, and
+    what follows."""
 
     measures: Measures
     systems: beam.pvalue.AsSingleton
@@ -350,7 +355,7 @@ class ScoreSlices(beam.PTransform):  # type: ignore[misc]
 
 @dataclass
 class FinishSlices(beam.PTransform):  # type: ignore[misc]
-    """(slice, sums of all blocks and numbers of units) -> (0, ``SCORES``)."""
+    """(slice, sums of all blocks and numbers of units) -> (0, ``SCORES`` and ``DIFFERENCES``)."""
 
     measures: Measures
     systems: beam.pvalue.AsSingleton
@@ -390,17 +395,15 @@ class _Finish(beam.DoFn):  # type: ignore[misc]
             )
             for kind in (BOOTSTRAP, SWAP)
         )
-        yield (
-            0,
-            finished(
-                self._measures,
-                self._layout,
-                systems,
-                (name, value),
-                compared.Draws(plain, bootstrap, swaps, of_block[0].get("outcomes", _NONE)),
-                None if self._measures.own_units else sum(units),
-            ),
-        )
+        for packet in finished(
+            self._measures,
+            self._layout,
+            systems,
+            (name, value),
+            compared.Draws(plain, bootstrap, swaps, of_block[0].get("outcomes", _NONE)),
+            None if self._measures.own_units else sum(units),
+        ):
+            yield 0, packet
 
 
 _NONE = np.zeros((0, 0), np.int64)
@@ -413,9 +416,9 @@ def finished(
     of_slice: tuple[str, str],
     sums: compared.Draws,
     units: int | None,
-) -> Packet:
-    """The scores of one slice as a packet: rows of scores and of differences, and the values of
-    all replicates."""
+) -> Iterator[Packet]:
+    """``SCORES`` of one slice, rows and the values of all replicates, and its ``DIFFERENCES`` in
+    numbered parts."""
     count = measures.replicates
     done = evaluation.finish(
         layout,
@@ -442,11 +445,13 @@ def finished(
     meta = {
         "slice": list(of_slice),
         "rows": scored,
-        "differences": rows,
     }
     if measures.comparisons.steps:
         meta["series"] = _series(measures, layout, systems, of_slice, sums, units, scored, rows)
-    return Packet(SCORES, meta, {"replicates": done.replicates})
+    yield Packet(SCORES, meta, {"replicates": done.replicates})
+    for part in range(0, len(rows), DIFFERENCES_OF_A_PACKET):
+        of_part = rows[part : part + DIFFERENCES_OF_A_PACKET]
+        yield Packet(DIFFERENCES, {"slice": list(of_slice), "part": part, "rows": of_part})
 
 
 def _series(

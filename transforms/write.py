@@ -231,7 +231,8 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         for packet in of_kind(packets, SAMPLES):
             written += self._samples(run_id, signatures, packet)
         if self._measures.comparisons:
-            written += self._comparisons(run_id, signatures, systems, done)
+            differences = self._ordered(of_kind(packets, scores.DIFFERENCES))
+            written += self._comparisons(run_id, signatures, systems, done, differences)
         warnings: list[str] = []
         if run.look is not None:
             looked, warnings = data.reported(run.look, packets, systems)
@@ -284,12 +285,13 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
         signatures: dict[str, str],
         systems: Sequence[str],
         done: Sequence[Packet],
+        differences: Sequence[Packet],
     ) -> list[dict[str, Any]]:
         """Write the differences and the ranking."""
         run, measures = self._run, self._measures
         alpha = measures.comparisons.alpha
         compared = comparisons.adjusted(
-            [row for packet in done for row in packet.meta["differences"]], measures.family, alpha
+            [row for packet in differences for row in packet.meta["rows"]], measures.family, alpha
         )
         more = {
             "run_id": run_id,
@@ -328,10 +330,19 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
             measures = replace(self._measures, comparisons=comparisons.NO_COMPARISONS)
             done = [
                 *done,
-                scores.finished(measures, layout, systems, OVERALL, empty, units),
+                *scores.finished(measures, layout, systems, OVERALL, empty, units),
             ]
+        return self._ordered(done)
+
+    def _ordered(self, packets: list[Packet]) -> list[Packet]:
+        """By slice, then by part."""
         order = {name: i for i, name in enumerate((OVERALL[0], *self._run.slices))}
-        return sorted(done, key=lambda p: (order[p.meta["slice"][0]], p.meta["slice"][1]))
+
+        def place(packet: Packet) -> tuple[int, str, int]:
+            name, value = packet.meta["slice"]
+            return order[name], value, packet.meta.get("part", 0)
+
+        return sorted(packets, key=place)
 
 
 def _write_both(output: str, names: tuple[str, str], table: pa.Table) -> list[dict[str, Any]]:

@@ -82,7 +82,7 @@ RUNNER = Runner(
     names=NAMES,
     local=False,
     beam=lambda given: "DataflowRunner",
-    memory=lambda job: worker_memory(_THREADS),
+    memory=lambda job: worker_memory(job, _THREADS),
     defaults=_defaults,
     check=_check,
 )

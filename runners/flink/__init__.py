@@ -109,7 +109,7 @@ RUNNER = Runner(
     local=False,
     # A job server that is there already is spoken to as to any other.
     beam=lambda given: "PortableRunner" if given.has("job_endpoint") else "FlinkRunner",
-    memory=lambda job: worker_memory(2),
+    memory=lambda job: worker_memory(job, 2),
     defaults=_defaults,
     check=_check,
 )

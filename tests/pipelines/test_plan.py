@@ -13,7 +13,7 @@ import pytest
 from benchmarks import data
 from pipelines import evaluation, options, plan
 from pipelines.evaluation import Plan
-from runners.base import ELEMENT_BYTES
+from runners.base import ELEMENT_BYTES, element_warning
 from transforms import progress, scores, write
 
 EXAMPLES = 8_000
@@ -85,6 +85,58 @@ def test_no_element_is_too_large_and_guesses_hold_within_twice(
             most = 52 if name in ("Slices/Sums/Sum", "Slices/Finish/BySlice") else 2
             assert guessed[name].bytes / most < sum(found) < 2 * guessed[name].bytes, name
             assert guessed[name].largest / 2 < max(found) < 2 * guessed[name].largest, name
+
+
+def test_comparisons_of_all_pairs_make_no_large_element(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    systems, examples = 4, 20
+    inputs = harness.write_inputs(
+        tmp_path / "in",
+        harness.hypotheses_table(
+            (f"e{i}", f"s{j}", 0, f"a b c {(i + j) % 7} {i * j % 5}")
+            for i in range(examples)
+            for j in range(systems)
+        ),
+        harness.references_table((f"e{i}", [f"a b c {i % 7} {i % 3}"]) for i in range(examples)),
+    )
+    flags = ("--tokenizer", "none", "--pairs", "all", "--trials", 10_000, "--reference_ceiling")
+    whole = harness.run(inputs, tmp_path / "whole", *flags).fine()
+    planned_all = planned(inputs, tmp_path / "out", *flags)
+    guessed = evaluation.shuffles(planned_all)
+    with monkeypatch.context() as patched, elements.watched(patched) as sizes:
+        # Rows of differences go in parts; a run has so few that there would be one.
+        patched.setattr(scores, "DIFFERENCES_OF_A_PACKET", 7)
+        cut = harness.run(inputs, tmp_path / "out", *flags).fine()
+    for name in ("scores.parquet", "comparisons.parquet", "ranking.parquet"):
+        assert (cut.folder / name).read_bytes() == (whole.folder / name).read_bytes()
+    for name in ("Slices/Sums/Sum", "Slices/Finish/BySlice"):
+        assert 500_000 < max(sizes[name]) < 2_200_000
+        assert guessed[name].largest == pytest.approx(max(sizes[name]), rel=0.01)
+    assert sum(sizes["Slices/Finish/BySlice"]) == pytest.approx(
+        evaluation.job(planned_all).slice_sums, rel=0.01
+    )
+    of_rows = guessed["WriteResults/Together"].bytes
+    assert of_rows / 2 < sum(sizes["WriteResults/Together"]) < 2 * of_rows
+
+
+@pytest.mark.parametrize(
+    ("flags", "large"),
+    [
+        ((), False),
+        (("--pairs", "all", "--trials", 10_000), False),
+        (("--pairs", "all", "--missing", "skip", "--trials", 10_000), True),
+        (("--bootstrap", 10_000, "--metrics", "bleu", "cider_d"), True),
+    ],
+)
+def test_elements_that_many_systems_make_large_are_known_before(
+    tmp_path: Path, flags: tuple[object, ...], large: bool
+) -> None:
+    systems = [f"s{i}" for i in range(60)]
+    of_many = planned(harness.CHAT_INPUTS, tmp_path / "out", "--systems", *systems, *flags)
+    job = evaluation.job(of_many)
+    assert (job.largest_element > ELEMENT_BYTES) == large
+    assert bool(element_warning(job)) == large
 
 
 def test_the_statistics_are_written_where_they_are_made(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 import apache_beam
 import pytest
@@ -181,6 +182,7 @@ def test_flink_is_spoken_to_by_its_job_server_or_by_one_that_beam_starts() -> No
 def test_every_runner_is_a_module_of_its_name(runner: choice.Runner) -> None:
     assert importlib.import_module(f"runners.{runner.name}").RUNNER is runner
     assert runner.memory(JOB) > 10**8
+    assert runner.memory(replace(JOB, slice_sums=10**9)) > 10**9
 
 
 def test_versions_of_flink_are_those_that_beam_knows() -> None:

@@ -79,18 +79,22 @@ def test_threads_hand_over_the_lock_much_sooner_than_python_does_by_itself() -> 
 
 
 def test_the_memory_of_a_run_grows_with_its_input() -> None:
-    assert direct.memory_needed(0) > 0
-    assert direct.memory_needed(2 * LARGE) - direct.memory_needed(LARGE) == pytest.approx(
-        direct.memory_needed(LARGE) - direct.memory_needed(0), rel=1e-6
-    )
+    none, one, two = (direct.memory_needed(Job(n * LARGE, 1)) for n in range(3))
+    assert none > 0
+    assert two - one == pytest.approx(one - none, rel=1e-6)
+
+
+def test_the_memory_of_a_run_grows_with_its_draws() -> None:
+    few, many = (direct.memory_needed(Job(LARGE, 1, slice_sums=n * LARGE)) for n in range(2))
+    assert many >= few + LARGE
 
 
 def test_a_run_that_the_machine_cannot_hold_is_told_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(direct, "_memory_free", lambda: direct.memory_needed(LARGE))
-    assert direct.memory_warning(LARGE) == ""
-    said = direct.memory_warning(LARGE + SMALL)
+    monkeypatch.setattr(direct, "_memory_free", lambda: direct.memory_needed(Job(LARGE, 1)))
+    assert direct.memory_warning(Job(LARGE, 1)) == ""
+    said = direct.memory_warning(Job(LARGE + SMALL, 1))
     assert "GB are free here" in said
     assert "--runner flink" in said
 
@@ -99,7 +103,7 @@ def test_nothing_is_said_where_the_free_memory_is_not_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(direct, "_memory_free", lambda: None)
-    assert direct.memory_warning(10**15) == ""
+    assert direct.memory_warning(Job(10**15, 1)) == ""
 
 
 def test_the_free_memory_is_read_from_the_system() -> None:
