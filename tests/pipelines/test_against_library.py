@@ -151,7 +151,7 @@ def test_the_job_equals_the_library(corpus: list[Example], setting: Setting) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=50, phases=PHASES)
+@settings(max_examples=20, phases=PHASES)
 @given(corpus=CORPORA, setting=SETTINGS)
 def test_the_job_equals_the_library_on_many_corpora(
     corpus: list[Example], setting: Setting

@@ -61,9 +61,7 @@ def install():
 
         return process
 
-    if place == "counting":
-        transforms.scores._Score.process = deadly(transforms.scores._Score.process)
-    elif place == "bootstrapping":
+    if place == "bootstrapping":
         transforms.scores._Resample.process = deadly(transforms.scores._Resample.process)
     elif place == "manifest":
         transforms.write.check_ours = deadly(transforms.write.check_ours)
@@ -108,11 +106,11 @@ def run(place: Path, *flags: object, **more: str) -> harness.Ran:
     )
 
 
-# Killed
+# Killed. While it counts and tokenises: test_failures.py.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", ["counting", "bootstrapping", "writing"])
+@pytest.mark.parametrize("stage", ["bootstrapping", "writing"])
 def test_a_worker_that_is_killed_ends_the_run_and_the_next_is_whole(
     tmp_path: Path, chat: harness.Ran, stage: str
 ) -> None:
@@ -133,14 +131,9 @@ def check_incomplete(output: Path) -> None:
     for path in output.rglob("*.parquet"):
         if not path.name.startswith("."):
             harness.read_parquet(path).validate(full=True)
-    refused = subprocess.run(
-        [sys.executable, "-m", "pipelines.command", "show", str(output)],
-        env=harness.process_environment(),
-        capture_output=True,
-        text=True,
-    )
-    assert refused.returncode == 2
-    assert "no finished run" in refused.stderr
+    code, _, stderr = harness.command_run("show", str(output))
+    assert code == 2
+    assert "no finished run" in stderr
 
 
 def check_nothing_else(output: harness.Output) -> None:
@@ -181,7 +174,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-@pytest.mark.parametrize("mode", [("--direct_running_mode=in_memory",), PROCESSES])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        ("--direct_running_mode=in_memory",),
+        ("--direct_running_mode=multi_processing", "--direct_num_workers=1"),
+    ],
+)
 def test_a_full_disk_is_said_and_leaves_no_manifest(
     small_disk: Path, mode: tuple[str, ...]
 ) -> None:

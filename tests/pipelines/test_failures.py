@@ -74,7 +74,10 @@ def run_failing(
 
 
 PROCESSES = ("--direct_running_mode=multi_processing", "--direct_num_workers=2")
-MODES = [("--direct_running_mode=in_memory",), PROCESSES]
+MODES = [
+    ("--direct_running_mode=in_memory",),
+    ("--direct_running_mode=multi_processing", "--direct_num_workers=1"),
+]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -111,7 +111,7 @@ JSON_LINE = (
 )
 
 
-@settings(max_examples=700, suppress_health_check=SLOW)
+@settings(max_examples=350, suppress_health_check=SLOW)
 @given(
     st.lists(JSON_LINE, max_size=6),
     st.lists(JSON_LINE, max_size=4),
@@ -142,7 +142,7 @@ def test_lines_of_json(
         check_files(paths[0], paths[1], slices=slices)
 
 
-@settings(max_examples=300, suppress_health_check=SLOW)
+@settings(max_examples=150, suppress_health_check=SLOW)
 @given(st.lists(JSON_LINE, max_size=6))
 def test_every_line_of_json_that_is_not_blank_is_a_row(lines: list[bytes]) -> None:
     from transforms.importers import jsonl
@@ -172,7 +172,7 @@ def test_every_line_of_json_that_is_not_blank_is_a_row(lines: list[bytes]) -> No
 # Lines of text
 
 
-@settings(max_examples=300, suppress_health_check=SLOW)
+@settings(max_examples=150, suppress_health_check=SLOW)
 @given(
     st.lists(st.binary(max_size=6) | ANY_TEXT.map(str.encode), min_size=1, max_size=4),
     st.integers(1, 3),
@@ -263,7 +263,7 @@ REFERENCE_COLUMNS = {
 }
 
 
-@settings(max_examples=600, suppress_health_check=SLOW)
+@settings(max_examples=250, suppress_health_check=SLOW)
 @given(any_table(HYPOTHESIS_COLUMNS), any_table(REFERENCE_COLUMNS), st.integers(1, 6))
 def test_tables_of_any_type(hypotheses: pa.Table, references: pa.Table, group: int) -> None:
     with folder() as place:
@@ -287,7 +287,7 @@ def good_files() -> tuple[bytes, bytes]:
 GOOD = good_files()
 
 
-@settings(max_examples=400, suppress_health_check=SLOW)
+@settings(max_examples=200, suppress_health_check=SLOW)
 @given(
     st.integers(0, 1),
     st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4),
@@ -341,7 +341,7 @@ def check_settings(arguments: list[str], program: str) -> None:
         assert repr(call) == repr(options.call(options.values(arguments, program)))
 
 
-@settings(max_examples=500, suppress_health_check=SLOW)
+@settings(max_examples=250, suppress_health_check=SLOW)
 @given(
     st.lists(st.tuples(st.sampled_from(FLAGS), st.lists(VALUES, max_size=3)), max_size=5),
     st.sampled_from(["evaluate", "score", "config"]),
@@ -376,7 +376,7 @@ TOML = st.dictionaries(KEYS, TOML_VALUE, max_size=5).map(
 )
 
 
-@settings(max_examples=500, suppress_health_check=SLOW)
+@settings(max_examples=250, suppress_health_check=SLOW)
 @given(
     TOML.map(str.encode) | st.binary(max_size=30) | ANY_TEXT.map(str.encode),
     st.sampled_from(["evaluate", "score", "config"]),
@@ -403,7 +403,7 @@ REFERENCE_ROW = st.tuples(
 )
 
 
-@settings(max_examples=30, suppress_health_check=SLOW, deadline=None)
+@settings(max_examples=12, suppress_health_check=SLOW, deadline=None)
 @given(
     st.lists(ROW, max_size=8),
     st.lists(REFERENCE_ROW, max_size=6),

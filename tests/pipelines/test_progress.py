@@ -284,7 +284,7 @@ def test_a_terminal_shows_nothing_if_it_shall_be_quiet(tmp_path: Path) -> None:
     assert ran.stdout.splitlines()[-1] == str(tmp_path / "out")
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, 1])
 def test_nothing_is_said_where_nobody_looks(tmp_path: Path, workers: int) -> None:
     more = ["--partitions", 4, "--direct_running_mode=multi_processing"]
     flags = [*more, f"--direct_num_workers={workers}"] if workers else []

@@ -9,7 +9,7 @@ import pytest
 from harness import BASE_FLAGS
 
 
-@pytest.mark.parametrize("partitions", [1, 3, 7])
+@pytest.mark.parametrize("partitions", [1, 7])
 def test_any_number_of_partitions_gives_the_same_bytes(
     chat: harness.Ran, tmp_path: Path, partitions: int
 ) -> None:
@@ -43,7 +43,7 @@ def test_shuffled_and_resharded_input_gives_the_same_bytes(
     harness.check_same_bytes(chat.fine(), output)
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [1, 4])
 def test_threads_give_the_same_bytes(chat: harness.Ran, tmp_path: Path, workers: int) -> None:
     beam = ("--direct_running_mode=in_memory", f"--direct_num_workers={workers}")
     flags = (*BASE_FLAGS, "--partitions", 4, *beam)
@@ -51,15 +51,10 @@ def test_threads_give_the_same_bytes(chat: harness.Ran, tmp_path: Path, workers:
     harness.check_same_bytes(chat.fine(), output)
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
-def test_worker_processes_give_the_same_bytes(
-    chat: harness.Ran, tmp_path: Path, workers: int
-) -> None:
-    flags = (
-        *(*BASE_FLAGS, "--partitions", 4),
-        "--direct_running_mode=multi_processing",
-        f"--direct_num_workers={workers}",
-    )
+def test_worker_processes_give_the_same_bytes(chat: harness.Ran, tmp_path: Path) -> None:
+    # Two of them: tests/runners/test_same_bytes_everywhere.py.
+    workers = ("--direct_running_mode=multi_processing", "--direct_num_workers=3")
+    flags = (*BASE_FLAGS, "--partitions", 4, *workers)
     output = harness.run_process(harness.CHAT_INPUTS, tmp_path / "out", *flags).fine()
     harness.check_same_bytes(chat.fine(), output)
 

@@ -131,7 +131,7 @@ def test_workers_of_their_own_and_show_find_the_store_too(
 ) -> None:
     flags = put(store, small(tmp_path / "in"), name)
     output = f"{store.root}/{name}/out"
-    workers = ("--direct_running_mode=multi_processing", "--direct_num_workers=2")
+    workers = ("--direct_running_mode=multi_processing", "--direct_num_workers=1")
     ran = harness.run_process(
         flags, tmp_path / "unused", "--output", output, *QUICK, "--partitions", 4, *workers
     )

@@ -28,6 +28,7 @@ def examined(job: str, pool: str, output: Path) -> tuple[int, str]:
 
 
 def test_the_workers_of_a_pool_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "JOB_SECONDS", harness.PATIENCE)
     with services.job_service(tmp_path) as job:
         with services.worker_pool(tmp_path) as pool:
             code, said = examined(job, pool, tmp_path / "out")
