@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from benchmarks.simulations import chat
+from benchmarks.populations import chat
 from scoring import hashing
 from scoring.metrics.base import FIXED_POINT
 from scoring.metrics.bleu import Bleu

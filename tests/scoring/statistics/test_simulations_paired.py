@@ -1,7 +1,7 @@
 """Simulations: how often p-values and intervals of differences err, on populations that are known.
 
-Slow; 2,000 runs each, every draw with a fixed seed. The standard error of a rate of .05 is .005.
-The same on WMT22's statistics, and beside sacrebleu: benchmarks/simulations.py, docs/statistics.md.
+Slow; 2,000 runs each, every draw with a fixed seed: the rows of the tables in docs/statistics.md,
+beside sacrebleu there. The standard error of a rate of .05 is .005.
 """
 
 from __future__ import annotations
@@ -12,16 +12,20 @@ import numpy as np
 import pytest
 
 from benchmarks import simulations
-from benchmarks.simulations import Design, Population, Rates, simulate
+from benchmarks.populations import Population
+from benchmarks.simulations import (
+    MAKERS,
+    STRENGTH,
+    Examples,
+    Rates,
+    RealDocuments,
+    attainable_level,
+    share_for,
+    simulate,
+)
 from scoring.statistics.power import detectable_difference, units_needed
 
 RUNS = 2000
-
-MAKERS = {
-    "chat": simulations.chat,
-    "skewed": simulations.skewed_mean,
-    "rate": simulations.rate,
-}
 
 pytestmark = pytest.mark.slow
 
@@ -36,34 +40,48 @@ def shown(rates: Rates) -> Rates:
     return rates
 
 
+@cache
+def without_difference(name: str, examples: int) -> Rates:
+    return shown(simulate(population(name), Examples(examples, 0.5), RUNS, 1_000))
+
+
 @pytest.mark.parametrize("examples", [200, 1000])
-@pytest.mark.parametrize("name", ["chat", "skewed"])
+@pytest.mark.parametrize("name", ["wmt22", "skewed", "checks"])
 def test_5_in_100_differences_are_found_where_there_are_none(name: str, examples: int) -> None:
-    rates = shown(simulate(population(name), Design(examples, 0.5), RUNS, 10_000))
+    rates = without_difference(name, examples)
     assert rates.truth == 0
     assert 0.035 <= rates.rejected_bootstrap <= 0.065
     assert 0.035 <= rates.rejected_randomisation <= 0.065
-    assert (examples < 1000 and name != "chat") or 0.93 <= rates.covered <= 0.97
+    if name == "wmt22" or examples >= 1000:
+        assert 0.93 <= rates.covered <= 0.97
 
 
 @pytest.mark.parametrize("examples", [200, 1000])
-def test_of_a_rate_no_more_than_5_in_100_are_found(examples: int) -> None:
-    """Fewer by randomisation: a rate has few values, and ties count as far as the difference."""
-    rates = shown(simulate(population("rate"), Design(examples, 0.5), RUNS, 20_000))
+def test_of_a_rate_as_many_are_found_as_an_exact_test_can(examples: int) -> None:
+    """A rate has few values, and ties count as far as the difference: no valid test of swaps finds
+    more, and none that finds fewer would be as sharp as it can be."""
+    rates = without_difference("rate", examples)
+    attainable = attainable_level(population("rate"), examples)
+    print(f"attainable: {attainable:.4f}")
+    assert attainable < 0.05
+    assert rates.rejected_randomisation == pytest.approx(attainable, abs=0.01)
     assert 0.035 <= rates.rejected_bootstrap <= 0.065
-    assert 0.015 <= rates.rejected_randomisation <= 0.065
+    if examples >= 1000:
+        assert 0.035 <= rates.rejected_randomisation <= 0.065
+        assert 0.93 <= rates.covered <= 0.97
 
 
 @pytest.mark.parametrize("examples", [200, 1000])
-@pytest.mark.parametrize("name", list(MAKERS))
+@pytest.mark.parametrize("name", ["wmt22", "skewed", "rate"])
 def test_a_true_difference_is_found_as_often_as_by_plain_numpy(name: str, examples: int) -> None:
-    share = population(name).share_for(examples, simulations.STRENGTH)
-    rates = shown(simulate(population(name), Design(examples, share), RUNS, 30_000, plain=True))
+    share = share_for(population(name), Examples(examples, 0.5), STRENGTH)
+    design = Examples(examples, share)
+    rates = shown(simulate(population(name), design, RUNS, 1_000, plain=True))
     assert rates.truth > 0
     assert 0.5 < rates.rejected_bootstrap < 0.85
     assert abs(rates.rejected_bootstrap - rates.plain_bootstrap) <= 0.02
     assert abs(rates.rejected_randomisation - rates.plain_randomisation) <= 0.02
-    if name == "chat" or examples >= 1000:
+    if name == "wmt22" or examples >= 1000:
         assert 0.93 <= rates.covered <= 0.97
         assert 0.01 < rates.missed_below < 0.045
         assert 0.01 < rates.missed_above < 0.045
@@ -73,8 +91,8 @@ def test_a_true_difference_is_found_as_often_as_by_plain_numpy(name: str, exampl
 def test_the_smallest_detectable_difference_is_found_80_times_in_100(name: str) -> None:
     """Of the replicates' standard deviation, as a user has it, averaged over some runs."""
     drawn = population(name)
-    share = drawn.share_for(1000, 1.959964 + 0.841621)
-    design = Design(1000, share)
+    share = share_for(drawn, Examples(1000, 0.5), 1.959964 + 0.841621)
+    design = Examples(1000, share)
     rates = shown(simulate(drawn, design, RUNS, 60_000))
     some = simulations.batches(drawn, design, 200, 61_000)
     deviation = float(np.mean([batch.replicates.std(axis=0, ddof=1) for batch in some]))
@@ -85,27 +103,34 @@ def test_the_smallest_detectable_difference_is_found_80_times_in_100(name: str) 
     assert needed == pytest.approx(4000, rel=0.08)
 
 
-def test_documents_resampled_whole_err_as_often_as_they_say() -> None:
-    design = Design(1000, 0.5, document=10, whole=True)
-    rates = shown(simulate(population("chat"), design, RUNS, 40_000))
-    assert rates.units == 100
+def test_real_documents_resampled_whole_err_as_often_as_they_say() -> None:
+    rates = shown(simulate(population("wmt22_close"), RealDocuments(100, 0.5), RUNS, 3_000))
+    assert (rates.units, rates.drawn) == (100, "documents")
     assert 0.035 <= rates.rejected_bootstrap <= 0.065
     assert 0.035 <= rates.rejected_randomisation <= 0.065
     assert 0.93 <= rates.covered <= 0.97
 
 
-def test_documents_resampled_apart_find_differences_where_there_are_none() -> None:
-    design = Design(1000, 0.5, document=10, whole=False)
-    rates = shown(simulate(population("chat"), design, RUNS, 40_000))
-    assert rates.rejected_bootstrap > 0.15
-    assert rates.rejected_randomisation > 0.15
-    assert rates.covered < 0.85
+def test_real_documents_resampled_apart_find_differences_where_there_are_none() -> None:
+    design = RealDocuments(100, 0.5, whole=False)
+    rates = shown(simulate(population("wmt22_close"), design, RUNS, 3_000))
+    assert (rates.units // 100, rates.drawn) == (11, "examples")
+    assert rates.rejected_bootstrap > 0.12
+    assert rates.rejected_randomisation > 0.12
+    assert rates.covered < 0.88
 
 
-def test_documents_resampled_whole_have_the_power_of_plain_numpy() -> None:
-    share = population("chat").share_for(1000, 1.8 * simulations.STRENGTH)
-    design = Design(1000, share, document=10, whole=True)
-    rates = shown(simulate(population("chat"), design, RUNS, 50_000, plain=True))
+def test_intervals_of_real_documents_as_they_are_hold_the_difference() -> None:
+    """The outputs of each system as its own: no swap of the simulation makes them correlated."""
+    rates = shown(simulate(population("wmt22_close"), RealDocuments(100, 1.0), RUNS, 3_000))
+    assert rates.truth > 0.005
+    assert 0.93 <= rates.covered <= 0.97
+
+
+def test_real_documents_resampled_whole_have_the_power_of_plain_numpy() -> None:
+    share = share_for(population("wmt22"), RealDocuments(100, 0.5), STRENGTH)
+    design = RealDocuments(100, share)
+    rates = shown(simulate(population("wmt22"), design, RUNS, 3_000, plain=True))
     assert 0.4 < rates.rejected_bootstrap < 0.9
     assert abs(rates.rejected_bootstrap - rates.plain_bootstrap) <= 0.02
     assert abs(rates.rejected_randomisation - rates.plain_randomisation) <= 0.02
