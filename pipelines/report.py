@@ -157,7 +157,9 @@ def table(result: Result, scale: float = 1.0) -> str:
             rows.append(cells)
         text += [*aligned(rows), ""]
     text += differences(result, scale)
-    text += _samples(result, scale)
+    if apart := _samples(result, scale):
+        head = f"several replies to one query (the farthest apart: {folder.SAMPLES_WORST_CSV})"
+        text += [head, *aligned(apart), ""]
     text += _explanation(result, scale)
     text += _left_out(result)
     if looked_at := data_section.table(result.data):
@@ -245,11 +247,9 @@ def differences(result: Result, scale: float) -> list[str]:
     return [*text, ""]
 
 
-def _samples(result: Result, scale: float) -> list[str]:
+def _samples(result: Result, scale: float) -> list[list[str]]:
     """Of every system with several replies to one query: the mean over sample indices, and how far
     the replies of a query lie apart."""
-    if not result.samples:
-        return []
     of_metric = {row["metric"]: row for row in result.scores}
     lines = []
     for row in result.samples:
@@ -263,8 +263,7 @@ def _samples(result: Result, scale: float) -> list[str]:
         cells = [printable(row["system"]), _label(of_metric[row["metric"]])]
         cells.append(f"mean over {row['samples']:,} samples {mean}")
         lines.append([*cells, f"range of a query {apart}{above} of {row['queries']:,}"])
-    head = f"several replies to one query (the farthest apart: {folder.SAMPLES_WORST_CSV})"
-    return [head, *aligned(lines), ""]
+    return lines
 
 
 def _series(result: Result, scale: float) -> list[list[str]]:
@@ -353,23 +352,34 @@ def _json(result: Result, scale: float, output: str) -> str:
     for row in result.scores:
         scaled = _scaled_row(row, scale)
         rows.append({"label": _label(row), **{k: v for k, v in scaled.items() if k != "run_id"}})
-    compared = [
-        {k: v for k, v in _scaled_row(row, scale).items() if k != "run_id"}
-        for row in result.comparisons
-    ]
     content = {
         "run_id": result.manifest["run_id"],
         "output": output,
         "scores": rows,
-        **({"comparisons": compared} if compared else {}),
-        **({"ranking": result.ranking} if result.ranking else {}),
-        **({"series": result.series} if result.series else {}),
+        **_beside(result, scale),
         "warnings": result.warnings,
         "counts": result.manifest["counts"],
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     # As JSON writes characters that a terminal would obey: the same data.
     return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n"
+
+
+def _beside(result: Result, scale: float) -> dict[str, list[dict[str, Any]]]:
+    """The tables beside the scores that the run has, by name, on the scores' scale."""
+    of_metric = {row["metric"]: row["scale"] for row in result.scores}
+    found = {
+        name: [
+            _scaled_row({"scale": of_metric[row["metric"]], **row}, scale)
+            for row in getattr(result, name)
+        ]
+        for name in ("comparisons", "ranking", "series", "samples")
+    }
+    return {
+        name: [{k: v for k, v in row.items() if k != "run_id"} for row in rows]
+        for name, rows in found.items()
+        if rows
+    }
 
 
 def _csv(result: Result, scale: float) -> str:
@@ -409,6 +419,8 @@ def _markdown(result: Result, scale: float) -> str:
         text.append("| --- | --- | --- | --- | --- |")
         text += [f"| {' | '.join(map(_markdown_text, cells))} |" for cells in lines_of]
         text.append("")
+    beside = (*_ranking(result, scale), *_series(result, scale), *_samples(result, scale))
+    text += [f"- {_markdown_text(', '.join(filter(None, cells)))}" for cells in beside]
     text += [f"- warning: {_markdown_text(warning)}" for warning in result.warnings]
     text += [f"- {_markdown_text(note)} ({n} rows)" for note, n in _notes(result).items()]
     text += [f"- signature {_markdown_text(s)}" for s in result.manifest["signatures"].values()]
@@ -465,15 +477,24 @@ def _scaled_range(row: dict[str, Any], scale: float) -> str:
     return str(row["scale"]) if factor == 1 else f"0-{factor:g}"
 
 
-_SCORED = ("value", "difference", "ci_low", "ci_high", "detectable_difference")
+_SCORED = (
+    *("value", "difference", "ci_low", "ci_high", "detectable_difference"),
+    *(
+        f"{to}_{name}"
+        for to in ("previous", "best")
+        for name in ("difference", "ci_low", "ci_high")
+    ),
+    *("mean_over_samples", "lowest_sample", "highest_sample", "range", "limit"),
+)
+_SQUARED = ("variance",)
 
 
 def _scaled_row(row: dict[str, Any], scale: float) -> dict[str, Any]:
     factor = _factor(row, scale)
     if factor == 1:
         return row
-    numbers = {name: row[name] for name in _SCORED if name in row}
-    scaled = {name: None if v is None else v * factor for name, v in numbers.items()}
+    by = {**dict.fromkeys(_SCORED, factor), **dict.fromkeys(_SQUARED, factor**2)}
+    scaled = {name: row[name] * by[name] for name in by if row.get(name) is not None}
     return {**row, **scaled, "scale": _scaled_range(row, scale)}
 
 

@@ -97,6 +97,30 @@ def test_the_same_bytes_with_other_partitions(nights: list[Path], tmp_path: Path
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+def test_tracks_and_combinations_are_compared_as_in_one_run(tmp_path: Path) -> None:
+    flags = (
+        *("--bootstrap", 50, "--trials", 500, "--slices", "domain", "--tracks", "char=char"),
+        *("--metrics", "bleu", "bleu[char]", "cider_d"),
+        *("--combinations", "dual=0.3*bleu[char]+0.7*bleu", "mixed=0.5*bleu[char]+0.05*cider_d"),
+    )
+    for name in ("greedy", "beam"):
+        harness.run(part(tmp_path / f"in-{name}", name), tmp_path / name, *flags).fine()
+    both = ("--systems", "greedy", "beam", "--baseline", "greedy")
+    harness.run(harness.CHAT_INPUTS, tmp_path / "both", *flags, *both).fine()
+    harness.command_output(
+        "compare", str(tmp_path / "greedy"), str(tmp_path / "beam"),
+        "--output", str(tmp_path / "out"), "--trials", "500",
+    )  # fmt: skip
+    found, expected = rows(tmp_path / "out"), rows(tmp_path / "both")
+    keys = (*COMPARED, *COUNTED)
+    assert [[r[k] for k in keys] for r in found] == [[r[k] for k in keys] for r in expected]
+    overall = {r["metric"]: r for r in found if r["slice"] == "overall"}
+    assert list(overall) == ["bleu", "bleu[char]", "cider_d", "dual", "mixed"]
+    parts = 0.3 * overall["bleu[char]"]["difference"] + 0.7 * overall["bleu"]["difference"]
+    assert overall["dual"]["difference"] == pytest.approx(parts, rel=1e-9)
+    assert overall["dual"]["ci_low"] < parts < overall["dual"]["ci_high"]
+
+
 def refused(*arguments: str) -> str:
     code, _, stderr = harness.command_run("compare", *arguments)
     assert code == 2, stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import harness
@@ -68,8 +69,24 @@ def test_spread_is_that_of_the_segments(output: harness.Output) -> None:
         named = [str(r["example_id"]) for r in worst if r["metric"] == metric]
         order = sorted(ranges, key=lambda n: (-round(ranges[n] * 2**32), n))
         assert named == order[:MOST_WORST]
-    shown = harness.command_output("show", str(output.folder))
-    assert "replies to one query" in shown
+
+
+def test_every_form_of_show_says_how_far_replies_lie_apart(output: harness.Output) -> None:
+    bleu, cider = rows(output, "samples.parquet")
+    show = ("show", str(output.folder), "--scale", "100", "--print")
+    said = json.loads(harness.command_output(*show, "json"))["samples"]
+    assert [row["metric"] for row in said] == ["bleu", "cider_d"]
+    for name in ("mean_over_samples", "lowest_sample", "highest_sample", "range", "limit"):
+        assert said[0][name] == 100 * float(bleu[name])  # type: ignore[arg-type]
+        assert said[1][name] == cider[name]
+    assert said[0]["variance"] == 100**2 * float(bleu["variance"])  # type: ignore[arg-type]
+    assert (said[0]["above"], said[0]["scale"]) == (bleu["above"], "0-100")
+    mean, apart = (f"{100 * float(bleu[k]):.2f}" for k in ("mean_over_samples", "range"))  # type: ignore[arg-type]
+    for kind in ("table", "markdown"):
+        shown = harness.command_output(*show, kind)
+        assert f"mean over 3 samples {mean}" in shown
+        assert f"range of a query {apart}, above 10.00 in " in shown
+    assert "\nseveral replies to one query" in harness.command_output(*show, "table")
 
 
 def test_tables_of_samples_are_the_same_bytes_however_the_work_is_cut(
