@@ -162,13 +162,13 @@ def _turned(a: Ints, b: Ints, forward: npt.NDArray[np.bool_]) -> tuple[Ints, Int
     return np.where(forward[..., None], a, b), np.where(forward[..., None], b, a)
 
 
-def share_for(population: Population, design: Any, strength: float) -> float:
+def share_for(population: Population, design: Any, strength: float, runs: int = 1000) -> float:
     """The share, in thousandths, whose true difference is so many standard errors of the design,
-    which are taken from 1,000 runs at share .5."""
+    which are taken from so many runs at share .5."""
     even = replace(design, share=0.5)
     rng = np.random.default_rng(99)
     found = []
-    for _ in range(1000 // RUNS_OF_A_BATCH):
+    for _ in range(runs // RUNS_OF_A_BATCH):
         a, b, _ = even.draw(population, rng, RUNS_OF_A_BATCH)
         found.append(population.differences(a.sum(axis=0), b.sum(axis=0)))
     step = population.truth(0.6) / 0.1

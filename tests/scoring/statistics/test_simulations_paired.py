@@ -91,7 +91,7 @@ def test_a_true_difference_is_found_as_often_as_by_plain_numpy(name: str, exampl
 def test_the_smallest_detectable_difference_is_found_80_times_in_100(name: str) -> None:
     """Of the replicates' standard deviation, as a user has it, averaged over some runs."""
     drawn = population(name)
-    share = share_for(drawn, Examples(1000, 0.5), 1.959964 + 0.841621)
+    share = share_for(drawn, Examples(1000, 0.5), 1.959964 + 0.841621, runs=8000)
     design = Examples(1000, share)
     rates = shown(simulate(drawn, design, RUNS, 60_000))
     some = simulations.batches(drawn, design, 200, 61_000)
