@@ -19,11 +19,11 @@ from apache_beam.options.pipeline_options import StandardOptions
 import runners.direct
 from pipelines import measured, progress, recipes
 from pipelines import output as folders
-from runners import choice, signatures
-from runners.base import Job
+from runners import choice, probes, signatures
+from runners.base import Given, Job
 from runners.options import Options
 from schemas.configuration import Evaluation
-from schemas.errors import ConfigurationError
+from schemas.errors import ConfigurationError, UnavailableError
 from scoring import hashing
 from scoring.ceiling import with_ceiling
 from transforms import (
@@ -260,8 +260,9 @@ def claim(plan: Plan, beam_arguments: list[str], overwrite: bool = False) -> bea
 def open_pipeline(arguments: list[str], take: Callable[[], None]) -> beam.Pipeline:
     """An empty pipeline for a job with these Beam options, once ``take`` has taken the output.
 
-    Raises ConfigurationError, and what ``take`` raises.
+    Raises ConfigurationError, UnavailableError, and what ``take`` raises.
     """
+    _check_job_service(Given(arguments).value("job_endpoint"))
     if choice.chosen(arguments) is runners.direct.RUNNER:
         runners.direct.prepare()
     signatures.remember()
@@ -279,6 +280,19 @@ def open_pipeline(arguments: list[str], take: Callable[[], None]) -> beam.Pipeli
         shutil.rmtree(root.local_tempdir, ignore_errors=True)
         raise
     return root
+
+
+def _check_job_service(endpoint: str | None) -> None:
+    # Beam would wait as long as it may watch the job.
+    if not endpoint or endpoint == "embed":
+        return
+    try:
+        probes.job_options(endpoint)
+    except OSError as error:
+        raise UnavailableError(
+            f"--job_endpoint {endpoint}: no job service answers there ({error}).\nStart it, or "
+            "name the port at which it takes jobs; `liangchi doctor` looks at every part."
+        ) from error
 
 
 def run(plan: Plan, root: beam.Pipeline) -> None:

@@ -125,6 +125,13 @@ def element_warning(job: Job) -> list[str]:
     ]
 
 
+WATCHED = Default(
+    "--job_server_timeout=2592000", "a job is watched a month; Beam gives up at 300 s"
+)
+"""Beam 2.77 asks for the state of a job with the time limit of a single question, if the service
+knows the job before it runs, as Python's and Prism do: a run of five minutes ended as failed."""
+
+
 def need(given: Given, name: str, expected: str) -> None:
     """Raise ConfigurationError unless the option is given with a value."""
     if not given.value(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runners.base import (
+    WATCHED,
     Default,
     Given,
     Job,
@@ -20,10 +21,9 @@ NAMES = ("portable", "PortableRunner")
 
 def _defaults(given: Given, job: Job) -> list[Default]:
     if given.has("environment_config"):
-        return list(pool_defaults(given))
-    return given.missing(
-        [Default("--environment_type=LOOPBACK", "the service is here, so this process can work")]
-    )
+        return [*pool_defaults(given), *given.missing([WATCHED])]
+    here = Default("--environment_type=LOOPBACK", "the service is here, so this process can work")
+    return given.missing([here, WATCHED])
 
 
 def _check(given: Given, job: Job) -> list[str]:

@@ -9,7 +9,7 @@ import sys
 from importlib import metadata
 
 from runners import direct
-from runners.base import Default, Given, Job, Runner
+from runners.base import WATCHED, Default, Given, Job, Runner
 from schemas.errors import ConfigurationError
 
 NAMES = ("prism", "PrismRunner")
@@ -30,6 +30,7 @@ def _defaults(given: Given, job: Job) -> list[Default]:
         [
             Default(f"--prism_location={found}", "built beforehand: Beam would download one"),
             Default("--environment_type=LOOPBACK", "the worker is this process: no Docker"),
+            WATCHED,
         ]
     )
 

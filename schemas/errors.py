@@ -28,4 +28,4 @@ class StoreError(UserError):
 
 
 class UnavailableError(StoreError):
-    """A store that does not answer now, or asks for patience, after all tries."""
+    """A store or a service that does not answer now, or asks for patience, after all tries."""

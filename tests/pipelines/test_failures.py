@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -343,6 +344,19 @@ def test_exit_codes_are_those_that_help_documents(capsys: pytest.CaptureFixture[
     )
     assert (command.FINE, command.OUR_FAULT, command.WRONG_CALL) == (0, 1, 2)
     assert (command.BELOW_LIMITS, command.TRY_AGAIN, command.STOPPED) == (3, 4, 130)
+
+
+def test_a_job_service_that_does_not_answer_is_said_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and it does not listen
+        endpoint = f"localhost:{taken.getsockname()[1]}"
+        where = ("--runner=portable", f"--job_endpoint={endpoint}")
+        ran = harness.run(harness.CHAT_INPUTS, tmp_path / "out", *where)
+    assert ran.code == 4
+    assert f"--job_endpoint {endpoint}: no job service answers there" in ran.stderr
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import apache_beam
 import pytest
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, PortableOptions
 
 from runners import choice, dataflow, flink, prism
 from runners.base import Given, Job
@@ -82,6 +82,15 @@ def test_what_the_user_says_wins(arguments: list[str]) -> None:
             effective = choice.effective([*arguments, *given], CLOUD)
             ours = [a for a in effective.arguments if a.split("=")[0] == name]
             assert ours == [given[0]]
+
+
+@pytest.mark.parametrize("arguments", [["--runner=portable", FLINK[1]], ["--runner=prism"]])
+def test_a_job_of_hours_is_watched_to_its_end(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prism, "location", lambda: "/bin/prism")
+    options = PipelineOptions(choice.effective(arguments, JOB).arguments)
+    assert options.view_as(PortableOptions).job_server_timeout > 7 * 86_400
 
 
 def test_experiments_add_up() -> None:
