@@ -32,6 +32,11 @@ class Job:
     largest_element: int = 0
     slice_sums: int = 0
 
+    @property
+    def local_paths(self) -> list[str]:
+        """Outputs and inputs that lie on this machine's disks."""
+        return [path for path in (*self.outputs, *self.inputs) if "://" not in path]
+
 
 @dataclass(frozen=True)
 class Default:

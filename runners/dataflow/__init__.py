@@ -67,7 +67,7 @@ def _check(given: Given, job: Job) -> list[str]:
         # Beam would look for a bucket of its own, two minutes long where there is no network.
         if place is not None and not _IN_BUCKET.match(place):
             raise ConfigurationError(name, place, "a folder in a bucket, such as gs://BUCKET/tmp")
-    local = [path for path in (*job.outputs, *job.inputs) if "://" not in path]
+    local = job.local_paths
     if local:
         raise ConfigurationError(
             "output" if local[0] in job.outputs else "input",

@@ -90,7 +90,7 @@ def _warnings(given: Given, job: Job, version: str) -> list[str]:
             "input is large: say --state_backend_storage_path=PATH, for RocksDB."
         )
     address = given.value("job_endpoint", "flink_master") or ""
-    local = [path for path in (*job.outputs, *job.inputs) if "://" not in path]
+    local = job.local_paths
     if local and not is_here(address):
         said.append(
             f"{local[0]}: a path of this machine. Every worker of {host_of(address)} must find the "

@@ -26,7 +26,7 @@ BUCKET = "bucket"
 
 class Proxy(http.server.ThreadingHTTPServer):
     """Stands before a server. requests: (method, path with its query), as they came; fail: the
-    status to answer with instead, or None."""
+    status to answer with instead (0: hang up without a word), or None."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -54,6 +54,9 @@ class _Forward(http.server.BaseHTTPRequestHandler):
         body = self._body()
         self.server.requests.append((self.command, self.path))
         status = self.server.fail(self.command, self.path)
+        if status == 0:
+            self.close_connection = True
+            return
         if status is not None:
             self.send_response(status)
             self.send_header("Content-Length", "0")
