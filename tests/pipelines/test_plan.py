@@ -6,9 +6,13 @@ import inspect
 import re
 from pathlib import Path
 
+import apache_beam as beam
 import elements
 import harness
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.portability import common_urns
+from apache_beam.portability.api import beam_runner_api_pb2
 
 from benchmarks import data
 from pipelines import evaluation, options, plan
@@ -17,6 +21,7 @@ from runners.base import ELEMENT_BYTES, element_warning
 from transforms import progress, scores, write
 
 EXAMPLES = 8_000
+STEPS = Path(__file__).with_name("golden") / "steps.txt"
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +61,35 @@ def test_names_of_steps_are_stable_and_readable(tmp_path: Path, flags: tuple[obj
     assert len(set(names)) == len(names)
     for name in names:
         assert re.fullmatch(r"[A-Z][A-Za-z]*(/[A-Z][A-Za-z]*|/ParDo\(_?[A-Z][A-Za-z]*\))*", name)
+
+
+def test_names_of_steps_are_those_that_dashboards_know(tmp_path: Path) -> None:
+    # A change here is one that users of Flink's and Dataflow's pages see: name it in CHANGELOG.md.
+    flags = (*ALL, "--pairs", "all", "--reference_ceiling")
+    stages = plan.stages(planned(harness.CHAT_INPUTS, tmp_path / "out", *flags))
+    names = sorted(name for stage in stages for name in stage.steps)
+    assert names == STEPS.read_text(encoding="utf-8").split()
+
+
+def test_nothing_is_kept_without_bounds(tmp_path: Path) -> None:
+    root = beam.Pipeline("FnApiRunner", PipelineOptions([]))
+    flags = (*ALL, "--pairs", "all", "--reference_ceiling")
+    evaluation.define_pipeline(root, planned(harness.CHAT_INPUTS, tmp_path / "out", *flags))
+    components = root.to_runner_api().components
+    steps = [
+        beam_runner_api_pb2.ParDoPayload.FromString(step.spec.payload)
+        for step in components.transforms.values()
+        if step.spec.urn == common_urns.primitives.PAR_DO.urn
+    ]
+    assert len(steps) > 20
+    assert not any(step.state_specs or step.timer_family_specs for step in steps)
+    # A singleton: nobody builds a dictionary of it in every bundle.
+    views = {side.view_fn.urn for step in steps for side in step.side_inputs.values()}
+    assert len(views) == 1
+    bounded = beam_runner_api_pb2.IsBounded.BOUNDED
+    assert {p.is_bounded for p in components.pcollections.values()} == {bounded}
+    windows = components.windowing_strategies.values()
+    assert {w.window_fn.urn for w in windows} == {common_urns.global_windows.urn}
 
 
 def test_every_guess_is_of_a_shuffle_that_is_there(tmp_path: Path) -> None:
