@@ -30,7 +30,6 @@ REQUIRED = [
     "pyarrow>=18,<27",
     "regex>=2024.11.6",
     "rich>=13,<16",
-    "rjieba>=0.2.2,<0.3",
     "threadpoolctl>=3.5,<4",
     "tomli>=2.0,<3; python_version < '3.11'",
 ]

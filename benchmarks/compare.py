@@ -301,7 +301,7 @@ def growth_table(runs: Sequence[Run]) -> str:
 def environment() -> dict[str, Any]:
     """The machine and the versions."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    packages = ("apache-beam", "numpy", "pyarrow", "rjieba", "jieba", "sacrebleu", "pycocoevalcap")
+    packages = ("apache-beam", "numpy", "pyarrow", "jieba", "sacrebleu", "pycocoevalcap")
     return {
         "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "cores": len(os.sched_getaffinity(0)),

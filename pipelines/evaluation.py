@@ -239,7 +239,7 @@ def manifest(plan: Plan) -> dict[str, Any]:
             "python": platform.python_version(),
             **{
                 name: measured.installed(name)
-                for name in ("liangchi", "apache-beam", "numpy", "pyarrow", "jieba", "rjieba")
+                for name in ("liangchi", "apache-beam", "numpy", "pyarrow", "jieba")
             },
             "hash": hashing.HASH_VERSION,
         },

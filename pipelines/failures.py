@@ -21,7 +21,7 @@ from schemas.errors import OutputError, UnavailableError, UserError
 _STEP = re.compile(r" \[while running '[^']*'\]")
 
 _REPORTED = (
-    *("liangchi", "apache-beam", "numpy", "pyarrow", "jieba", "rjieba", "threadpoolctl"),
+    *("liangchi", "apache-beam", "numpy", "pyarrow", "jieba", "threadpoolctl"),
     *("grpcio", "protobuf", "rich"),
 )
 

@@ -42,7 +42,6 @@ PRELOADED = (
     "pyarrow.parquet",
     "pytest",
     "regex",
-    "rjieba",
 )
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
 

@@ -47,6 +47,7 @@ UNITS = ("tests/pipelines/test_slices.py", "units")
 ROWS = ("tests/transforms/test_rows.py", "")
 COMPARED = ("tests/scoring/test_comparisons.py", "")
 WORDS = ("tests/scoring/text/test_jieba_modes.py", "never_cuts or mix")
+CUTS = ("tests/scoring/text/test_jieba_words.py", "tie_is_broken or close")
 NUMBERS = ("tests/scoring/text/test_numbers.py", "equal or form or idioms")
 TRACKS = ("tests/scoring/metrics/test_tracks.py", "share_the_number or by_hand")
 REFERENCES = ("tests/scoring/test_references.py", "measure_sees or best_match")
@@ -135,6 +136,27 @@ MUTANTS = (
         'return cls(listed, f"{int(hashing.hash_lists(lists)[0]):016x}")',
         'return cls(listed, "0")',
         WORDS,
+    ),
+    Mutant(
+        "of two words as likely the shorter one is taken",
+        "scoring/text/tokenizers/jieba_way.py",
+        "if by_word >= likely[start]:",
+        "if by_word > likely[start]:",
+        CUTS,
+    ),
+    Mutant(
+        "ways that are close are not walked as jieba walks them",
+        "scoring/text/tokenizers/jieba_way.py",
+        "close[place[np.abs(ahead) < _CLOSE]] = True",
+        "close[place[:0]] = True",
+        CUTS,
+    ),
+    Mutant(
+        "a word goes on from one text into the next",
+        "scoring/text/tokenizers/jieba_words.py",
+        "        joins[np.cumsum(lengths[lengths > 0]) - 1] = False\n",
+        "",
+        ("tests/scoring/text/test_jieba_words.py", "what_else_is_in_the_call"),
     ),
     Mutant(
         "a word that was taken out is still made by the model",

@@ -18,7 +18,7 @@ from transforms import files
 
 NAMESPACE = "liangchi.doctor"
 
-DISTRIBUTIONS = ("liangchi", "apache-beam", "numpy", "pyarrow", "jieba", "rjieba")
+DISTRIBUTIONS = ("liangchi", "apache-beam", "numpy", "pyarrow", "jieba")
 
 _ROOMS = ("pipelines", "transforms", "scoring", "schemas", "runners")
 

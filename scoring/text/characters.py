@@ -144,11 +144,16 @@ def _table() -> npt.NDArray[np.uint8]:
     return table
 
 
-def count_classes(texts: pa.Array) -> Ints:
-    """How many characters of each class every text has: [texts, CLASSES]."""
+def points_of(texts: pa.Array) -> tuple[npt.NDArray[np.uint32], Ints]:
+    """The characters of all texts as code points, and how many each text has."""
     data, _ = hashing.utf8_of(texts)
     points = np.frombuffer(data.tobytes().decode("utf-8").encode("utf-32-le"), "<u4")
-    lengths = pc.utf8_length(texts).to_numpy(zero_copy_only=False).astype(np.int64)
+    return points, pc.utf8_length(texts).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def count_classes(texts: pa.Array) -> Ints:
+    """How many characters of each class every text has: [texts, CLASSES]."""
+    points, lengths = points_of(texts)
     cell = np.repeat(np.arange(0, len(texts) * CLASSES, CLASSES, dtype=np.int64), lengths)
     cell += _table()[points]
     return np.bincount(cell, minlength=len(texts) * CLASSES).reshape(len(texts), CLASSES)

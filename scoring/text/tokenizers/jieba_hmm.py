@@ -3,8 +3,7 @@
 jieba 0.42 (``jieba.finalseg``) labels every character of a run as Beginning, Middle or End of a
 word or as a Single one, by Viterbi's algorithm with its own tables. Here the same additions are
 made in the same order and ties are broken the same way, for all runs side by side, so the labels
-are the same to the last tie. (rjieba's own model differs from jieba's in the last digits and in
-ties: it cuts 常在在 and 仙仙仙仙眩 otherwise.)
+are the same to the last tie.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
 """Tokenizer ``jieba``: words as jieba 0.42 cuts them, with or without its hidden Markov model.
 
-The words of the dictionary come from ``jieba_dictionary`` (rjieba where it can be had). What it
-leaves in single characters is cut by jieba's own model (``jieba_hmm``), so the tokens are those of
-jieba itself: tests/scoring/text/test_jieba_words.py and test_jieba_modes.py compare the two. One
-thing is not as in jieba: a user's word never cuts a run of letters or of digits (``Guard``).
+All texts are cut side by side in arrays: the most likely way through the dictionary
+(``jieba_way``), then jieba's own model for what that leaves in single characters (``jieba_hmm``).
+Every addition is made as jieba makes it, so the tokens are those of jieba itself:
+tests/scoring/text/test_jieba_words.py and test_jieba_modes.py compare the two. One thing is not as
+in jieba: a user's word never cuts a run of letters or of digits (``user_words.can_cut_a_run``).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,34 +20,50 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scoring import hashing, ragged
-from scoring.text.tokenizers.jieba_dictionary import NO_WORDS, Dictionary, dictionary
+from scoring.text.characters import points_of
+from scoring.text.tokenizers.jieba_dictionary import (
+    NO_WORDS,
+    Codes,
+    Dictionary,
+    Flags,
+    Ints,
+    Words,
+    codes_of,
+    dictionary,
+)
 from scoring.text.tokenizers.jieba_hmm import FIRST, LAST, WordModel
-from scoring.text.tokenizers.user_words import UserWords
+from scoring.text.tokenizers.jieba_way import Found, word_ends
+from scoring.text.tokenizers.user_words import UserWords, cuts_a_run
 from scoring.text.tokens import Tokens
-
-Ints = npt.NDArray[np.int64]
 
 MODES = ("precise", "search")
 
-# Tokens that jieba hands to its model together: single characters, and letters and digits that
-# are no word of the dictionary.
-_HAN = rf"^[\x{{{FIRST:x}}}-\x{{{LAST:x}}}]$"
 _HAN_WORD = rf"^[\x{{{FIRST:x}}}-\x{{{LAST:x}}}]+$"
-_LATIN = r"^([a-zA-Z0-9]+|[+#&._%\-])$"
-_LETTER = r"^[a-zA-Z0-9]$"
-_BYTES_OF_A_HAN = 3  # in UTF-8
 
-# How jieba cuts a run before its model sees the Chinese parts.
-_PARTS = re.compile(
-    f"[{chr(FIRST)}-{chr(LAST)}]+"
-    r"|[a-zA-Z0-9]+(?:\.\d+)?%?"
-    f"|[^{chr(FIRST)}-{chr(LAST)}a-zA-Z0-9]+"
-)
+# Classes of characters, by code; OTHER is cut out before jieba looks for words.
+_OTHER, _HAN, _LETTER, _DIGIT, _SIGN = range(5)
+
+# How jieba cuts what is not Chinese in a run of single characters.
+_PARTS = re.compile(r"[a-zA-Z0-9]+(?:\.\d+)?%?|[^a-zA-Z0-9]+")
 
 
 @cache
 def _model() -> WordModel:
     return WordModel()
+
+
+@cache
+def _classes() -> npt.NDArray[np.uint8]:
+    """The class of every code of a character."""
+    classes = np.full(1 << 16, _OTHER, np.uint8)
+    classes[FIRST : LAST + 1] = _HAN
+    for kind, characters in (
+        (_LETTER, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+        (_DIGIT, "0123456789"),
+        (_SIGN, "+#&._%-"),
+    ):
+        classes[[ord(character) for character in characters]] = kind
+    return classes
 
 
 def make(mode: str = "precise", hmm: str = "true") -> JiebaTokenizer:
@@ -86,156 +103,182 @@ class JiebaTokenizer:
         """The same with a user's words."""
         return replace(self, words=words)
 
-    def known(self, words: pa.Array) -> npt.NDArray[np.bool_]:
+    def known(self, words: pa.Array) -> Flags:
         """Which of the words are in the dictionary: [words]."""
-        has = dictionary(self.words).has
-        return np.fromiter(map(has, words.to_pylist()), np.bool_, len(words))
+        return dictionary(self.words).has(words)
 
     def tokenize(self, texts: pa.Array) -> Tokens:
-        if not len(texts):
-            return Tokens.from_flat([], np.zeros(0, np.int64))
         known = dictionary(self.words)
-        walked, order = known.walk(texts)
-        encoded = walked.dictionary_encode().combine_chunks()
-        vocabulary, ids = self._with_new_words(
-            known, encoded.dictionary, encoded.indices.to_numpy()
-        )
-        newline = vocabulary.index("\n").as_py()
-        lengths = np.diff(np.flatnonzero(ids == newline), prepend=-1) - 1
-        tokens = Tokens(vocabulary, ids[ids != newline], lengths)
-        if order is not None:
-            tokens = tokens.take(np.argsort(order))
+        points, lengths = points_of(texts)
+        if not len(points):
+            return Tokens.from_flat([], np.zeros(len(texts), np.int64))
+        cut = _Cut.of(known, codes_of(points), lengths)
+        if self.hmm:
+            cut.cut_new_words(_model())
+        else:
+            cut.join_letters_and_digits()
+        tokens = _tokens(texts, cut.ends, lengths)
         if known.deleted:
             chinese = pc.match_substring_regex(tokens.vocabulary, _HAN_WORD)
             gone = pc.is_in(tokens.vocabulary, pa.array(sorted(known.deleted), pa.string()))
             tokens = tokens.split(pc.and_(chinese, gone), list)
-        if self.overlaps:
-            long = pc.greater(pc.utf8_length(tokens.vocabulary), 2)
-            tokens = tokens.split(long, lambda word: _with_words_inside(known, word))
-        return tokens
-
-    def _with_new_words(
-        self, known: Dictionary, vocabulary: pa.Array, ids: npt.NDArray[Any]
-    ) -> tuple[pa.Array, npt.NDArray[Any]]:
-        """Runs of what is no word of the dictionary, cut anew by the model or joined."""
-        is_loose = (_loose(known, vocabulary) if self.hmm else _matches(vocabulary, _LETTER))[ids]
-        joined = is_loose[1:] & is_loose[:-1]
-        goes_on = np.concatenate([[False], joined])
-        first = np.flatnonzero(is_loose & ~goes_on)
-        sizes = np.flatnonzero(is_loose & ~np.concatenate([joined, [False]])) - first + 1
-        first, sizes = first[sizes > 1], sizes[sizes > 1]
-        if not len(first):
-            return vocabulary, ids
-        words = vocabulary.take(pa.array(ids[ragged.ranges(first, sizes)]))
-        runs = pa.ListArray.from_arrays(pa.array(ragged.offsets_of(sizes), pa.int32()), words)
-        distinct = pc.binary_join(runs, "").dictionary_encode()
-        pieces, counts = distinct.dictionary, np.ones(len(distinct.dictionary), np.int64)
-        if self.hmm:
-            pieces, counts = _cut_runs(known, pieces)
-        pool = pa.concat_arrays([vocabulary, pieces]).dictionary_encode()
-        codes = pool.indices.to_numpy()
-        # A run is replaced by its pieces, every other token stands for itself.
-        starts = ids.astype(np.int64)
-        lengths = np.ones(len(ids), np.int64)
-        run = distinct.indices.to_numpy()
-        starts[first] = (len(vocabulary) + ragged.offsets_of(counts)[:-1])[run]
-        lengths[first] = counts[run]
-        lengths[ragged.ranges(first + 1, sizes - 1)] = 0
-        return pool.dictionary, codes[ragged.ranges(starts, lengths)]
+        return _with_words_inside(known, tokens) if self.overlaps else tokens
 
 
-def _loose(known: Dictionary, vocabulary: pa.Array) -> npt.NDArray[np.bool_]:
-    """Which tokens jieba hands to its model: [vocabulary]."""
-    loose: npt.NDArray[np.bool_] = _matches(vocabulary, _HAN).copy()
-    latin = np.flatnonzero(_matches(vocabulary, _LATIN))
-    for i, token in zip(latin.tolist(), vocabulary.take(pa.array(latin)).to_pylist()):
-        loose[i] = len(token) == 1 or not known.has(token)
-    return loose
+@dataclass
+class _Cut:
+    """Texts, and where they are cut.
+
+    codes, classes: [characters] of all texts. joins: [characters] whether a word may go on behind
+    each. words: of the dictionary. ends: [characters] whether a token ends there.
+    """
+
+    codes: Codes
+    classes: npt.NDArray[np.uint8]
+    joins: Flags
+    words: Sequence[Words]
+    ends: Flags
+
+    @classmethod
+    def of(cls, known: Dictionary, codes: Codes, lengths: Ints) -> _Cut:
+        """Cut on the most likely way through the dictionary. lengths: of the texts."""
+        classes = _classes()[codes]
+        in_block = classes != _OTHER
+        joins = np.zeros(len(codes), np.bool_)
+        np.logical_and(in_block[:-1], in_block[1:], out=joins[:-1])
+        joins[np.cumsum(lengths[lengths > 0]) - 1] = False
+        words = known.words_in(codes, joins)
+        alone, found = _weights(known, codes, words, _inside_a_run(classes, joins))
+        return cls(codes, classes, joins, words, word_ends(alone, found, joins))
+
+    def join_letters_and_digits(self) -> None:
+        """What jieba does without its model: single letters and digits side by side are one."""
+        single = self._single()
+        single &= (self.classes == _LETTER) | (self.classes == _DIGIT)
+        self.ends[:-1] &= ~(single[:-1] & single[1:] & self.joins[:-1])
+
+    def cut_new_words(self, model: WordModel) -> None:
+        """Cut runs of single characters anew, unless the whole run is a word."""
+        single = self._single()
+        goes_on = single[:-1] & single[1:] & self.joins[:-1]
+        begins, stops = single.copy(), single
+        begins[1:] &= ~goes_on
+        stops[:-1] &= ~goes_on
+        starts = np.flatnonzero(begins)
+        sizes = np.flatnonzero(stops) - starts + 1
+        is_cut = (sizes > 1) & ~self._are_words(starts, sizes)
+        starts, sizes = starts[is_cut], sizes[is_cut]
+        # Chinese characters and others are cut apart first.
+        places = ragged.ranges(starts, sizes)
+        chinese = self.classes[places] == _HAN
+        differs = np.ones(len(places), np.bool_)
+        np.not_equal(chinese[1:], chinese[:-1], out=differs[1:])
+        differs[ragged.offsets_of(sizes)[:-1]] = True
+        first = np.flatnonzero(differs)
+        sizes = ragged.sizes_of(first, len(places))
+        starts, chinese = places[first], chinese[first]
+        of_model = ragged.ranges(starts[chinese], sizes[chinese])
+        self.ends[of_model] = model.word_ends(self.codes[of_model], sizes[chinese])
+        self._cut_others(starts[~chinese], sizes[~chinese])
+
+    def _single(self) -> Flags:
+        """Which characters are tokens of their own inside a block."""
+        single: Flags = self.ends & (self.classes != _OTHER)
+        single[1:] &= self.ends[:-1]
+        return single
+
+    def _are_words(self, starts: Ints, sizes: Ints) -> Flags:
+        """Which runs the dictionary knows as a whole."""
+        are = np.zeros(len(starts), np.bool_)
+        begins = np.zeros(len(self.ends), np.bool_)
+        for words in self.words:
+            begins[words.start] = True
+            chosen = np.flatnonzero(sizes == words.length)
+            are[chosen] = begins[starts[chosen]]
+            begins[words.start] = False
+        return are
+
+    def _cut_others(self, starts: Ints, sizes: Ints) -> None:
+        """Cut runs of letters, digits and signs."""
+        if not len(starts):
+            return
+        text = self.codes[ragged.ranges(starts, sizes)].astype(np.uint8).tobytes().decode("ascii")
+        stops = np.cumsum(sizes).tolist()
+        ends: list[int] = []
+        for start, begin, stop in zip(starts.tolist(), [0, *stops], stops):
+            ends += [start + part.end() - begin for part in _PARTS.finditer(text, begin, stop)]
+        self.ends[ragged.ranges(starts, sizes)] = False
+        self.ends[np.array(ends) - 1] = True
 
 
-def _cut_runs(known: Dictionary, runs: pa.Array) -> tuple[pa.Array, Ints]:
-    """The words of every run, one run after the other, and how many each has."""
-    strings: list[str] = runs.to_pylist()
-    # What the dictionary knows as a whole but was not cut so stays in single characters.
-    whole = np.fromiter(map(known.has, strings), np.bool_, len(strings))
-    is_pure = _is_chinese(runs)
-    if is_pure.all():
-        return _cut_chinese(runs, whole)
-    pure, mixed = np.flatnonzero(is_pure), np.flatnonzero(~is_pure)
-    parts = [list(strings[i]) if whole[i] else _PARTS.findall(strings[i]) for i in mixed.tolist()]
-    return _merged(
-        (pure, *_cut_chinese(runs.take(pa.array(pure)), whole[pure])),
-        (mixed, *_cut_parts(parts)),
-    )
+def _inside_a_run(classes: npt.NDArray[np.uint8], joins: Flags) -> Flags:
+    """Whether a run of letters or of digits goes on from each character to the next."""
+    inside: Flags = joins & ((classes == _LETTER) | (classes == _DIGIT))
+    inside[:-1] &= classes[:-1] == classes[1:]
+    return inside
 
 
-def _cut_parts(parts: list[list[str]]) -> tuple[pa.Array, Ints]:
-    """As ``_cut_runs``, of runs that were cut between Chinese and other characters."""
-    flat = pa.array([part for run in parts for part in run], pa.string())
-    is_chinese = _is_chinese(flat)
-    chinese, other = np.flatnonzero(is_chinese), np.flatnonzero(~is_chinese)
-    unknown = np.zeros(len(chinese), np.bool_)
-    pieces, counts = _merged(
-        (chinese, *_cut_chinese(flat.take(pa.array(chinese)), unknown)),
-        (other, flat.take(pa.array(other)), np.ones(len(other), np.int64)),
-    )
-    sizes = np.array([len(run) for run in parts], np.int64)
-    return pieces, ragged.segment_sum(counts, sizes)
+def _weights(
+    known: Dictionary, codes: Codes, words: Sequence[Words], inside: Flags
+) -> tuple[npt.NDArray[np.float64], list[Found]]:
+    """The weight of every character as a word, and those of longer words.
+
+    A user's word that would cut a run of letters or digits is left out.
+    """
+    alone = known.alone[codes]
+    found = [Found(w.length, w.start, known.weight[w.node]) for w in words]
+    never = known.single[codes] == 0
+    if known.guarded:
+        inside_before = np.concatenate([[False], inside[:-1]])
+        never |= known.cuts[known.single[codes]] & (inside | inside_before)
+        for number, of_length in enumerate(words):
+            start, stop = of_length.start, of_length.start + (of_length.length - 1)
+            kept = ~(known.cuts[of_length.node] & (inside_before[start] | inside[stop]))
+            weight = found[number].weight[kept]
+            found[number] = Found(of_length.length, start[kept], weight)
+    for kept_words in found:
+        alone[kept_words.start[never[kept_words.start]]] = -np.inf
+    return alone, [kept_words for kept_words in found if len(kept_words.start)]
 
 
-def _cut_chinese(runs: pa.Array, known: npt.NDArray[np.bool_]) -> tuple[pa.Array, Ints]:
-    """As ``_cut_runs``, of runs of Chinese characters only."""
-    data, offsets = hashing.utf8_of(runs)
-    lengths = np.diff(offsets) // _BYTES_OF_A_HAN
-    text = data.tobytes()
-    characters = np.frombuffer(text.decode("utf-8").encode("utf-32-le"), "<u4")
-    ends = _model().word_ends(characters.astype(np.int64), lengths)
-    ends |= np.repeat(known, lengths)
-    cuts = np.concatenate([[0], (np.flatnonzero(ends) + 1) * _BYTES_OF_A_HAN])
-    pieces = pa.StringArray.from_buffers(
-        len(cuts) - 1, pa.py_buffer(cuts.astype(np.int32)), pa.py_buffer(text)
-    )
-    return pieces, ragged.segment_sum(ends.astype(np.int64), lengths)
+def _tokens(texts: pa.Array, ends: Flags, lengths: Ints) -> Tokens:
+    """The pieces between the ends, as slices of the texts' own bytes."""
+    data, _ = hashing.utf8_of(texts)
+    last = np.flatnonzero(ends)
+    # Of every character the first byte: one that does not go on with a character (10......).
+    begins = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))
+    cuts = np.concatenate([[0], begins[last + 1]])
+    pieces = pa.LargeStringArray.from_buffers(len(cuts) - 1, pa.py_buffer(cuts), pa.py_buffer(data))
+    encoded = pieces.dictionary_encode()
+    offsets = np.searchsorted(last, ragged.offsets_of(lengths))
+    vocabulary = encoded.dictionary.cast(pa.string())
+    return Tokens(vocabulary, encoded.indices.to_numpy(), np.diff(offsets).astype(np.int64))
 
 
-def _merged(
-    one: tuple[Ints, pa.Array, Ints], other: tuple[Ints, pa.Array, Ints]
-) -> tuple[pa.Array, Ints]:
-    """Two sets of runs in one order. Each: their places in it, their pieces, how many each has."""
-    counts = np.zeros(len(one[0]) + len(other[0]), np.int64)
-    starts = np.zeros(len(counts), np.int64)
-    for (places, _, sizes), base in ((one, 0), (other, len(one[1]))):
-        counts[places] = sizes
-        starts[places] = base + ragged.offsets_of(sizes)[:-1]
-    pool = pa.concat_arrays([one[1], other[1]])
-    return pool.take(pa.array(ragged.ranges(starts, counts))), counts
+def _with_words_inside(known: Dictionary, tokens: Tokens) -> Tokens:
+    """Before every token the words of two and of three characters inside it."""
+    long = pc.greater(pc.utf8_length(tokens.vocabulary), 2)
+    words: list[str] = tokens.vocabulary.filter(long).to_pylist()
+    inside = sorted({part for word in words for part, _ in _parts(word)})
+    found = {part for part, has in zip(inside, known.has(pa.array(inside, pa.string()))) if has}
+
+    def with_parts(word: str) -> list[str]:
+        parts = [
+            part
+            for part, start in _parts(word)
+            if part in found
+            and not (part in known.guarded and cuts_a_run(word, start, start + len(part)))
+        ]
+        return [*parts, word]
+
+    return tokens.split(long, with_parts)
 
 
-def _is_chinese(runs: pa.Array) -> npt.NDArray[np.bool_]:
-    """Whether a run has Chinese characters only; the others of a run are all ASCII."""
-    characters: Ints = pc.utf8_length(runs).to_numpy(zero_copy_only=False).astype(np.int64)
-    _, offsets = hashing.utf8_of(runs)
-    chinese: npt.NDArray[np.bool_] = np.diff(offsets) == characters * _BYTES_OF_A_HAN
-    return chinese
-
-
-def _matches(strings: pa.Array, pattern: str) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = pc.match_substring_regex(strings, pattern).to_numpy(
-        zero_copy_only=False
-    )
-    return found
-
-
-def _with_words_inside(known: Dictionary, word: str) -> list[str]:
-    """The words of two and of three characters inside a longer one, then itself."""
+def _parts(word: str) -> list[tuple[str, int]]:
+    """What is two and what is three characters long inside a longer word, and where."""
     return [
-        *(
-            word[start : start + size]
-            for size in (2, 3)
-            if len(word) > size
-            for start in range(len(word) - size + 1)
-            if known.has(word[start : start + size])
-            and not known.guard.forbids(word, start, start + size)
-        ),
-        word,
+        (word[start : start + size], start)
+        for size in (2, 3)
+        if len(word) > size
+        for start in range(len(word) - size + 1)
     ]

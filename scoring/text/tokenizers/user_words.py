@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scoring import hashing
 
@@ -25,7 +24,6 @@ _LETTERS, _DIGITS = "a-zA-Z", "0-9"
 # Whatever else is in a text, jieba cuts it out before it looks for words.
 _CUT_OUT = re.compile(rf"[^\u4e00-\u9fd5{_LETTERS}{_DIGITS}+#&._%\-]")
 _RUN = re.compile(rf"[{_LETTERS}]+|[{_DIGITS}]+")
-_LONG_RUN = rf"[{_LETTERS}]{{2}}|[{_DIGITS}]{{2}}"
 
 
 @dataclass(frozen=True)
@@ -95,11 +93,6 @@ def read_user_words(
     return UserWords.of(entries), tuple(warnings)
 
 
-def can_be_found(word: str) -> bool:
-    """Whether jieba can find the word in a text: it has no character that is always cut out."""
-    return not _CUT_OUT.search(word)
-
-
 def _about(word: str, frequency: int | None) -> list[str]:
     found = []
     if outside := _CUT_OUT.search(word):
@@ -110,71 +103,22 @@ def _about(word: str, frequency: int | None) -> list[str]:
             )
         else:
             found.append(f"{word!r} holds {outside[0]!r}, where text is always cut: never found")
-    elif len(word) == 1 and _RUN.fullmatch(word):
-        found.append(
-            f"{word!r} is a single letter or digit: it makes cutting about 15 times slower"
-        )
     if frequency == 0:
         found.append(f"{word!r} has frequency 0, which takes it out of the dictionary")
     return found
 
 
-class Guard:
-    """Keeps user words from cutting a run of letters or of digits (``ens`` in license, ``5G`` in
-    15G), which jieba itself would do."""
+def can_cut_a_run(word: str) -> bool:
+    """Whether the word begins or ends with letters or digits, so that jieba would let it cut a
+    longer run of them (``ens`` in license, ``5G`` in 15G). Here it never does."""
+    return bool(word) and bool(_RUN.match(word[0]) or _RUN.match(word[-1]))
 
-    def __init__(self, words: Iterable[str]) -> None:
-        self.words = frozenset(w for w in words if _RUN.match(w[0]) or _RUN.match(w[-1]))
-        # Runs of words: that are the word, that it begins with, that it ends with.
-        self._whole: dict[str, list[str]] = {}
-        self._first: dict[str, list[str]] = {}
-        self._last: dict[str, list[str]] = {}
-        for word in self.words:
-            runs = list(_RUN.finditer(word))
-            if runs[0].span() == (0, len(word)):
-                self._whole.setdefault(word, []).append(word)
-                continue
-            if runs[0].start() == 0:
-                self._first.setdefault(runs[0][0], []).append(word)
-            if runs[-1].end() == len(word):
-                self._last.setdefault(runs[-1][0], []).append(word)
-        self._longest = max(map(len, self._whole), default=0)
 
-    def forbids(self, text: str, start: int, end: int) -> bool:
-        """Whether ``text[start:end]`` is a user word that would cut a run at one of its ends."""
-        return text[start:end] in self.words and (_inside(text, start) or _inside(text, end))
-
-    def concerns(self, texts: pa.Array) -> list[int]:
-        """The numbers of the texts in which there is something to forbid, ascending; perhaps of
-        some others, but of few."""
-        if not self.words:
-            return []
-        likely = pc.indices_nonzero(pc.match_substring_regex(texts, _LONG_RUN))
-        strings: list[str] = texts.take(likely).to_pylist()
-        within = {run: self._within(run) for run in set(_RUN.findall("\n".join(strings)))}
-        if not any(within.values()):
-            return []
-        return [
-            number
-            for number, text in zip(likely.to_pylist(), strings)
-            if any(word in text for run in _RUN.findall(text) for word in within[run])
-        ]
-
-    def _within(self, run: str) -> list[str]:
-        """The words that may cut this run of letters or digits."""
-        size = len(run)
-        found: list[str] = []
-        for start in range(size):
-            for end in range(start + 1, min(size, start + self._longest) + 1):
-                if end - start < size:
-                    found += self._whole.get(run[start:end], ())
-            if start:
-                found += self._first.get(run[start:], ())
-                found += self._last.get(run[:start], ())
-        return found
+def cuts_a_run(text: str, start: int, end: int) -> bool:
+    """Whether a word at ``text[start:end]`` cuts a run of letters or of digits."""
+    return _inside(text, start) or _inside(text, end)
 
 
 def _inside(text: str, place: int) -> bool:
-    """Whether a run of letters or of digits goes on across this place."""
     around = text[max(place - 1, 0) : place + 1]
     return len(around) == 2 and place > 0 and bool(_RUN.fullmatch(around))

@@ -1,4 +1,4 @@
-"""jieba's modes, a user's words and both engines, against the jieba package itself."""
+"""jieba's modes and a user's words, against the jieba package itself."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import io
 import json
 import pickle
 import random
-import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import jieba
@@ -17,10 +15,15 @@ import pytest
 from jieba import finalseg
 
 from scoring.text.recipe import TextRecipe
-from scoring.text.tokenizers import jieba_dictionary, jieba_words, make_tokenizer
-from scoring.text.tokenizers.jieba_dictionary import NO_WORDS, Dictionary
+from scoring.text.tokenizers import jieba_dictionary, make_tokenizer
+from scoring.text.tokenizers.jieba_dictionary import NO_WORDS
 from scoring.text.tokenizers.jieba_words import JiebaTokenizer
-from scoring.text.tokenizers.user_words import UserWords, read_user_words
+from scoring.text.tokenizers.user_words import (
+    UserWords,
+    can_cut_a_run,
+    cuts_a_run,
+    read_user_words,
+)
 
 CHAT = Path(__file__).parents[1] / "golden" / "chat_texts.json"
 
@@ -128,26 +131,14 @@ def made(mode: str, words: str) -> JiebaTokenizer:
     return tokenizer
 
 
-@cache
-def slow_dictionary(words: UserWords) -> Dictionary:
-    """As a process has it in which rjieba cannot be imported."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(sys.modules, "rjieba", None)
-        return Dictionary(words)
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_five_thousand_sentences_are_cut_as_jieba_cuts_them(
-    mode: str, words: str, package: jieba.Tokenizer, monkeypatch: pytest.MonkeyPatch
+    mode: str, words: str, package: jieba.Tokenizer
 ) -> None:
     texts = sentences(words)
     assert len(texts) == 5000
     tokenizer = made(mode, words)
     expected = [jieba_tokens(package, mode, text) for text in texts]
-    found = tokens(tokenizer, texts)
-    assert [x for x in zip(texts, found, expected) if x[1] != x[2]] == []
-    monkeypatch.setattr(jieba_words, "dictionary", slow_dictionary)
-    assert slow_dictionary(tokenizer.words)._fast is None
     found = tokens(tokenizer, texts)
     assert [x for x in zip(texts, found, expected) if x[1] != x[2]] == []
 
@@ -158,7 +149,7 @@ def test_frequencies_are_those_that_jieba_chooses(words: str, package: jieba.Tok
     assert ours.FREQ == package.FREQ
 
 
-def test_the_engine_is_not_in_the_signature_and_the_rest_is() -> None:
+def test_the_signature_has_all_that_moves_a_boundary() -> None:
     read_words = read(WORDS)
     assert make_tokenizer("jieba").signature() == "jieba-0.42"
     assert make_tokenizer("jieba:mode=precise,hmm=true").signature() == "jieba-0.42"
@@ -168,7 +159,7 @@ def test_the_engine_is_not_in_the_signature_and_the_rest_is() -> None:
     assert [made(mode, "").overlaps for mode in MODES] == [False, False, True, True]
 
 
-@pytest.mark.parametrize("spec", ["jieba:mode=full", "jieba:hmm=no", "jieba:engine=rjieba"])
+@pytest.mark.parametrize("spec", ["jieba:mode=full", "jieba:hmm=no", "jieba:engine=fast"])
 def test_a_wrong_parameter_is_refused(spec: str) -> None:
     with pytest.raises(ValueError, match="jieba"):
         make_tokenizer(spec)
@@ -186,22 +177,45 @@ GUARDED = [
 ]
 
 
-@pytest.mark.parametrize("engine", ["rjieba", "jieba"])
-def test_a_users_word_never_cuts_a_run_of_letters_or_digits(
-    engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_users_word_never_cuts_a_run_of_letters_or_digits() -> None:
     words = "ens\n5G\n手机\niphone\nA制 100\nWi-Fi\nlic 9999\n"
-    if engine == "jieba":
-        monkeypatch.setattr(jieba_words, "dictionary", slow_dictionary)
     texts, expected = [text for text, _ in GUARDED], [cut for _, cut in GUARDED]
     assert tokens(made("jieba", words), texts) == expected
     assert tokens(made("jieba:hmm=false", words), texts) == expected
     assert tokens(made("jieba:mode=search", words), ["license"]) == [["license"]]
 
 
+class Guarded(jieba.Tokenizer):  # type: ignore[misc]
+    """jieba's own tokenizer, which takes no user's word that would cut a run."""
+
+    def __init__(self, words: UserWords) -> None:
+        super().__init__()
+        package = jieba_dictionary._Package(words)
+        self.FREQ, self.total, self.initialized = package.FREQ, package.total, True
+        self.users = {word for word, _ in words.entries if can_cut_a_run(word)}
+
+    def forbids(self, text: str, start: int, end: int) -> bool:
+        return text[start:end] in self.users and cuts_a_run(text, start, end)
+
+    def get_DAG(self, sentence: str) -> dict[int, list[int]]:
+        return {
+            start: [end for end in ends if not self.forbids(sentence, start, end + 1)] or [start]
+            for start, ends in super().get_DAG(sentence).items()
+        }
+
+    def cut_for_search(self, sentence: str, HMM: bool = True) -> Iterator[str]:
+        for word in self.cut(sentence, HMM=HMM):
+            for size in (2, 3):
+                for start in range(len(word) - size + 1 if len(word) > size else 0):
+                    part = word[start : start + size]
+                    if self.FREQ.get(part) and not self.forbids(word, start, start + size):
+                        yield part
+            yield word
+
+
 @pytest.mark.parametrize("mode", MODES)
-def test_both_engines_cut_letters_and_digits_alike(
-    mode: str, monkeypatch: pytest.MonkeyPatch
+def test_letters_and_digits_are_cut_as_jieba_would_without_the_words_that_cut_them(
+    mode: str,
 ) -> None:
     dictionary = LATIN_WORDS + "ens\n5G\nab\nb\nA制 100\n恤衫1 4\n1.5 8\n是a是\n-9 4\n"
     draw = random.Random(27)
@@ -224,11 +238,10 @@ def test_both_engines_cut_letters_and_digits_alike(
     ]
     texts = ["".join(draw.choices(pieces, k=draw.randrange(9))) for _ in range(3000)]
     for words in (dictionary, dictionary.replace("\nb\n", "\n")):
-        tokenizer = made(mode, words)
-        found = tokens(tokenizer, texts)
-        with monkeypatch.context() as patched:
-            patched.setattr(jieba_words, "dictionary", slow_dictionary)
-            assert tokens(tokenizer, texts) == found
+        package = Guarded(read(words))
+        found = tokens(made(mode, words), texts)
+        expected = [jieba_tokens(package, mode, text) for text in texts]
+        assert [x for x in zip(texts, found, expected) if x[1] != x[2]] == []
 
 
 def test_a_word_that_is_taken_out_is_in_no_mode_a_token() -> None:
@@ -265,7 +278,7 @@ def test_words_travel_by_value_and_are_loaded_at_the_first_call() -> None:
 
 
 def test_without_words_nothing_is_said_of_them() -> None:
-    assert make_tokenizer("jieba", NO_WORDS) == jieba_words.make()
+    assert make_tokenizer("jieba", NO_WORDS) == JiebaTokenizer()
     with pytest.raises(ValueError, match="char takes no user dictionary"):
         make_tokenizer("char", read("量尺"))
     assert make_tokenizer("char", NO_WORDS).name == "char"

@@ -1,4 +1,4 @@
-"""The tokenizer jieba (rjieba and a word model of our own) against the jieba package itself."""
+"""The tokenizer jieba against the jieba package itself."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import random
 from pathlib import Path
 
 import jieba
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from scoring.text.recipe import TextRecipe
-from scoring.text.tokenizers import jieba_dictionary
+from scoring.text.tokenizers import jieba_way
 from scoring.text.tokenizers.jieba_words import JiebaTokenizer
+from scoring.text.tokenizers.user_words import read_user_words
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -154,14 +156,49 @@ def test_tokens_do_not_depend_on_what_else_is_in_the_call(ours: JiebaTokenizer) 
     assert tokens(ours, texts[::-1]) == together[::-1]
 
 
-def test_the_length_of_a_call_does_not_matter(
-    ours: JiebaTokenizer, monkeypatch: pytest.MonkeyPatch
+def test_spans_too_long_to_be_walked_side_by_side(
+    ours: JiebaTokenizer, package: jieba.Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = ["我们今天去北京大学", "", "量尺" * 40, "\n", "C++ 和\r\nPM2.5", "", "吃饭了吗"] * 5
+    texts = ["我们今天去北京大学", "", "量尺" * 40, "C++ 和\r\nPM2.5", "", *chat_texts()[:200]]
+    texts.append("".join(texts).replace("\r\n", ""))
     expected = tokens(ours, texts)
-    for length in (1, 7, 30, 100):
-        monkeypatch.setattr(jieba_dictionary, "_BYTES_OF_A_CALL", length)
+    assert differing(package, texts, expected) == []
+    for longest in (2, 3, 5):
+        monkeypatch.setattr(jieba_way, "_LONGEST", longest)
         assert tokens(ours, texts) == expected
+
+
+def test_ways_that_are_close_are_walked_as_jieba_walks_them(
+    ours: JiebaTokenizer, package: jieba.Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = chat_texts()
+    expected = tokens(ours, texts)
+    walked: list[int] = []
+    walk = jieba_way._walk
+    monkeypatch.setattr(jieba_way, "_walk", lambda *a: (walked.append(len(a[0])), walk(*a))[1])
+    for close in (1.0, np.inf):
+        monkeypatch.setattr(jieba_way, "_CLOSE", close)
+        walked.clear()
+        assert tokens(ours, texts) == expected
+        assert walked
+
+
+def test_a_tie_is_broken_by_the_rounding_of_jiebas_sum(package: jieba.Tokenizer) -> None:
+    """Words of equal frequency on either side of a character: only rounding tells them apart, and
+    that hangs on what follows in the block."""
+    words = read_user_words([("w", "甲乙 7\n乙甲 7\n甲 11\n乙 1\n甲乙丙 3\n丙 9".encode())])[0]
+    known = jieba.Tokenizer()
+    known.FREQ, known.total = known.gen_pfdict(known.get_dict_file())
+    known.initialized = True
+    for word, frequency in words.entries:
+        known.add_word(word, frequency)
+    draw = random.Random(25)
+    rests = ["".join(draw.choices("的甲乙我们丙", k=n)) for n in range(60) for _ in range(5)]
+    texts = ["甲乙甲" + rest for rest in rests]
+    found = tokens(JiebaTokenizer(words=words), texts)
+    assert differing(known, texts, found) == []
+    ways = {tuple(cut[:2]) for cut in found}
+    assert {("甲", "乙甲"), ("甲乙", "甲")} <= ways
 
 
 def test_a_copy_by_pickle_cuts_the_same(ours: JiebaTokenizer) -> None:
@@ -190,7 +227,6 @@ def test_words_added_to_the_jieba_that_a_process_shares_change_nothing(
 def test_ties_of_the_word_model_are_broken_as_jieba_breaks_them(
     package: jieba.Tokenizer, text: str
 ) -> None:
-    # rjieba's own model cuts the first three otherwise.
     cut = JiebaTokenizer().tokenize(pa.array([text])).to_lists()
     assert cut == [list(package.cut(text))]
 

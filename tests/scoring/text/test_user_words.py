@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import jieba
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.text.tokenizers.user_words import Guard, UserWords, can_be_found, read_user_words
+from scoring.text.tokenizers.user_words import (
+    UserWords,
+    can_cut_a_run,
+    cuts_a_run,
+    read_user_words,
+)
 
 
 def read(*files: str | bytes) -> tuple[UserWords, list[str]]:
@@ -56,7 +60,6 @@ def test_any_line_is_read_as_jieba_reads_it(line: str) -> None:
         ("café", "holds 'é'"),
         ("𠮷野家", "holds '𠮷'"),
         ("二〇二四", "holds '〇'"),
-        ("A", "'A' is a single letter or digit"),
         ("的 0", "'的' has frequency 0, which takes it out"),
     ],
 )
@@ -91,50 +94,23 @@ def test_lists_are_equal_by_their_content() -> None:
     assert one.content == "9fd65c175d070efb"
 
 
-def obvious(words: list[str], text: str) -> bool:
-    """Whether a word stands somewhere with a letter beside its letter, or digit beside digit."""
-
-    def kind(character: str) -> str:
-        return "a" if character.isalpha() else "9" if character.isdigit() else character
-
-    around = f"。{text}。"
-    return any(
-        around[i : i + len(word)] == word
-        and (
-            (kind(around[i - 1]) == kind(word[0]) and kind(word[0]) in "a9")
-            or (kind(around[i + len(word)]) == kind(word[-1]) and kind(word[-1]) in "a9")
-        )
-        for word in words
-        for i in range(1, len(around) - len(word))
-    )
+def kind(character: str) -> str:
+    return "a" if character in "ab" else "9" if character in "12" else character
 
 
-LATIN = st.text(st.sampled_from("ab12-"), min_size=1, max_size=4)
+@given(st.text(st.sampled_from("ab12-是"), max_size=9), st.integers(0, 8), st.integers(1, 4))
+def test_a_word_cuts_a_run_where_its_kind_goes_on_outside(text: str, start: int, size: int) -> None:
+    end = min(start + size, len(text))
+    if start >= end:
+        return
+    word, around = text[start:end], f"。{text}。"
+    first = kind(word[0]) in "a9" and kind(around[start]) == kind(word[0])
+    last = kind(word[-1]) in "a9" and kind(around[end + 1]) == kind(word[-1])
+    assert cuts_a_run(text, start, end) == (first or last)
+    if first or last:
+        assert can_cut_a_run(word)
 
 
-@given(st.lists(LATIN, max_size=3), st.lists(st.text(st.sampled_from("ab12- 是"), max_size=9)))
-def test_a_guard_is_concerned_with_every_text_where_a_run_would_be_cut(
-    words: list[str], texts: list[str]
-) -> None:
-    guard = Guard(words)
-    concerned = guard.concerns(pa.array(texts, pa.string()))
-    # 是 counts as a letter to str.isalpha, so it is put apart.
-    expected = [i for i, t in enumerate(texts) if obvious(words, t.replace("是", "。"))]
-    assert set(expected) <= set(concerned)
-    for number in concerned:
-        assert any(word in texts[number] for word in words)
-
-
-def test_a_guard_is_not_concerned_with_other_texts() -> None:
-    guard = Guard(["5G", "app", "量尺"])
-    texts = pa.array(["GPT 15", "apple app", "5G app", "15G", "5Gs", "量尺15", "APP"])
-    assert guard.concerns(texts) == [1, 3, 4]
-    assert Guard(["量尺"]).concerns(texts) == []
-
-
-def test_words_that_can_be_found() -> None:
-    assert [w for w in ("微信", "a-b", "C++", "a b", "é", "。", "㐀") if can_be_found(w)] == [
-        "微信",
-        "a-b",
-        "C++",
-    ]
+def test_words_that_can_cut_a_run() -> None:
+    words = ["5G", "量尺", "T恤", "卡拉OK", "+1", "A", "#a#", "C++"]
+    assert [w for w in words if can_cut_a_run(w)] == ["5G", "T恤", "卡拉OK", "+1", "A", "C++"]
