@@ -213,6 +213,43 @@ def test_a_pair_without_all_examples_is_compared_on_those_that_both_have() -> No
     assert whole.examples == 50
 
 
+@pytest.mark.parametrize(("counted", "kept"), [(2, False), (4, True)])
+def test_a_metric_undefined_in_some_replicates_is_counted_and_null_above_5_percent(
+    counted: int, kept: bool
+) -> None:
+    # Of a system only so many examples count: none of them is drawn in exp(-counted) of all.
+    per_example = statistics(120, 2)
+    per_example[counted:, 0, 2:] = 0
+    bootstrap, randomisation = compared(per_example, Comparisons(every_pair=True))
+    weights = np.random.default_rng(11).poisson(1, (999, 120))[:, :counted]
+    undefined = [int((weights[:n].sum(axis=1) == 0).sum()) for n in (500, 999)]
+    assert (undefined[0] <= 25) == (undefined[1] <= 49) == kept
+    assert f"undefined in {undefined[0]} of 500 replicates" in bootstrap.note
+    assert f"undefined in {undefined[1]} of 999 replicates" in bootstrap.note
+    assert ("no interval: " in bootstrap.note, "no p: " in bootstrap.note) == (not kept, not kept)
+    for value in (bootstrap.ci_low, bootstrap.ci_high, bootstrap.p_value):
+        assert (value is not None) == kept
+    assert (bootstrap.detectable_difference is not None) == kept
+    # A swap leaves both systems what counts of the other one.
+    assert randomisation.p_value is not None
+    assert bootstrap.difference == randomisation.difference is not None
+
+
+def test_a_replicate_that_draws_nothing_is_left_out_and_counted() -> None:
+    per_example = statistics(30, 2)
+    names, pairs = "ab", Comparisons(every_pair=True).pairs("ab")
+    sums = drawn(per_example, pairs, 2, 499)
+    asked = (LAYOUT, Comparisons(every_pair=True), names, ("overall", ""))
+    whole = compare(*asked, sums, 499, 499, None, 0.9)
+    nothing = np.zeros_like(sums.bootstrap[:1])
+    more = replace(sums, bootstrap=np.concatenate([nothing, sums.bootstrap]))
+    found = compare(*asked, more, 500, 500, None, 0.9)
+    for one, other in zip(whole[:1], found[:1]):
+        assert "undefined in 1 of 500 replicates" in other.note
+        assert (one.ci_low, one.ci_high) == (other.ci_low, other.ci_high)
+        assert one.p_value == other.p_value
+
+
 def test_nothing_to_compare_is_null_with_the_reason() -> None:
     per_example = statistics(20, 2)
     per_example[:, 0] = 0
