@@ -242,7 +242,8 @@ def differences(result: Result, scale: float) -> list[str]:
         "",
         "p: two-sided, adjusted by Holm for the pairs of a metric and slice; "
         "then examples won / lost / tied."
-        + (" >: all before it win; =: not told apart." if ranked else ""),
+        + (" >: all before it win; =: not told apart." if ranked else "")
+        + (" Of steps: adjusted for the choice of the best." if checkpoints else ""),
     ]
     return [*text, ""]
 
@@ -284,7 +285,8 @@ def _series(result: Result, scale: float) -> list[list[str]]:
         cells.append("undefined" if best is None else f"best {_step(best, factor)}")
         end = f"last {_step(last, factor)}"
         if last["best_difference"] is not None:
-            end += f" ({last['best_difference'] * factor:+.4f}, p {_p_text(last['best_p_value'])})"
+            adjusted = _p_text(last["best_p_adjusted"])
+            end += f" ({last['best_difference'] * factor:+.4f}, p {adjusted})"
         cells.append(end)
         cells.append("" if stop is None else f"falls in a row until {printable(stop['step'])}")
         found.append(cells)

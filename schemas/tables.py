@@ -106,6 +106,7 @@ SERIES = _schema(
     ("best_ci_low", _REAL, "lower end of its interval"),
     ("best_ci_high", _REAL, "upper end of its interval"),
     ("best_p_value", _REAL, "by the first of the tests, not adjusted"),
+    ("best_p_adjusted", _REAL, "by bootstrap, for the choice of the best among all steps"),
     ("is_best", pa.bool_(), "the best step; of equals the first"),
     ("falls", _COUNT, "steps in a row, this one among them, at which the score fell"),
     ("stop", pa.bool_(), "the first step at which so many falls stand in a row as was asked"),

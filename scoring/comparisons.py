@@ -267,6 +267,38 @@ def compare(
     return result
 
 
+def best_p_values(
+    layout: StatisticsLayout,
+    systems: Sequence[str],
+    best: Mapping[str, Mapping[str, str]],
+    sums: Draws,
+    draws: int,
+    units: int | None,
+) -> dict[tuple[str, str], float | None]:
+    """(metric, system) -> p of its difference to the best one of its kind (``paired.best_p``). None
+    of systems without a score.
+
+    best: metric -> system -> the best one. draws: of how many replicates. units: see ``compare``.
+    """
+    place = {name: i for i, name in enumerate(systems)}
+    found: dict[tuple[str, str], float | None] = {}
+    for metric in layout.metrics:
+        columns = layout.columns(metric)
+        points = metric.score(sums.plain[:, columns])
+        kinds: dict[str, list[str]] = {}
+        for system, top in best.get(metric.name, {}).items():
+            if not math.isnan(points[place[system]]):
+                kinds.setdefault(top, []).append(system)
+        for top, others in kinds.items():
+            members = [place[name] for name in (top, *others)]
+            examples = int(sums.plain[place[top], layout.column(EXAMPLES)])
+            replicates = metric.score(sums.bootstrap[:draws, members][..., columns])
+            differences = [float(points[place[name]] - points[place[top]]) for name in others]
+            p = paired.best_p(replicates, differences, examples if units is None else units)
+            found |= {(metric.name, name): value for name, value in zip(others, p)}
+    return found
+
+
 def _spread(replicates: Floats) -> float:
     """Their standard deviation."""
     defined = replicates[~np.isnan(replicates)]

@@ -83,12 +83,17 @@ def to_best(scores: Sequence[Row]) -> list[tuple[str, str, str]]:
 
 
 def series(
-    scores: Sequence[Row], previous: Sequence[Row], beside: Sequence[Row], falls: int
+    scores: Sequence[Row],
+    previous: Sequence[Row],
+    beside: Sequence[Row],
+    adjusted: Mapping[tuple[str, str], float | None],
+    falls: int,
 ) -> list[dict[str, Any]]:
     """A row for every checkpoint, slice and metric, in the order of steps.
 
     scores: as ``evaluation.Score`` has them; previous, beside: differences to the checkpoint
-    before and to the best one, as ``comparisons.Difference`` has them, by one test.
+    before and to the best one, as ``comparisons.Difference`` has them, by one test. adjusted:
+    (metric, checkpoint) -> p to the best one that knows that it was chosen.
     falls: after how many falls in a row (of the score; whether a fall counts as significant is in
     its p) a row is marked: ``stop`` is true in the first such row of a series.
     """
@@ -122,6 +127,7 @@ def series(
                     "ci_high": row["ci_high"],
                     **_prefixed("previous", last),
                     **_prefixed("best", top),
+                    "best_p_adjusted": adjusted.get((metric, number)),
                     "is_best": best_of.get((system, name, value, metric)) == number,
                     "falls": fallen,
                     "stop": stop,

@@ -490,11 +490,18 @@ def _series(
         measures.confidence,
     )
     beside = {(d.metric, d.system, d.baseline): asdict(d) for d in found if d.test == test}
+    best: dict[str, dict[str, str]] = {}
+    for metric, one, top in wanted:
+        best.setdefault(metric, {})[one] = top
+    bootstrapped = compared.BOOTSTRAP in measures.comparisons.tests
+    draws = measures.draws(systems) if bootstrapped else measures.replicates
+    adjusted = compared.best_p_values(layout, systems, best, sums, draws, units)
     previous = {*series.successive(row["system"] for row in checkpoints)}
     return series.series(
         checkpoints,
         [d for d in differences if d["test"] == test and (d["system"], d["baseline"]) in previous],
         [beside[key] for key in wanted],
+        adjusted,
         measures.falls,
     )
 

@@ -10,6 +10,7 @@ below counts the difference itself, so a p is never 0 (Phipson and Smyth, 2010).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -57,6 +58,31 @@ def randomisation_p(differences: Floats, difference: float) -> PValue:
     if not len(differences):
         return PValue(None, "no p: no trials")
     return _p(differences, difference, "trials", "", centred=False)
+
+
+def best_p(replicates: Floats, differences: Sequence[float], units: int) -> list[float | None]:
+    """p of every system's difference to the best one, which was chosen among all of them.
+
+    (1 + how many replicates part some two systems, each centred on its mean, as far) / (B + 1):
+    the range of all systems stands for the pair (Tukey's range; the single-step maximum of
+    Westfall and Young, "Resampling-based multiple testing", 1993), so that neither the choice of
+    the best nor the number of systems makes a difference of it. Of two it is ``bootstrap_p``.
+
+    replicates: [B, systems], NaN where undefined; differences: [systems], NaN: no p; units: how
+    many were resampled.
+    """
+    defined = replicates[~np.isnan(replicates).any(axis=1)]
+    undefined = len(replicates) - len(defined)
+    few = units < FEWEST_UNITS or undefined > LARGEST_UNDEFINED_SHARE * len(replicates)
+    if few or not len(defined):
+        return [None] * len(differences)
+    centres = [math.fsum(column) / len(defined) for column in defined.T.tolist()]
+    centred = defined - np.array(centres)
+    spread = centred.max(axis=1) - centred.min(axis=1)
+    beyond = [int((spread >= abs(d) * (1 - ROUNDING) - ROUNDING).sum()) for d in differences]
+    return [
+        None if math.isnan(d) else (1 + n) / (1 + len(defined)) for d, n in zip(differences, beyond)
+    ]
 
 
 def _p(differences: Floats, difference: float, draws: str, note: str, centred: bool) -> PValue:

@@ -56,6 +56,11 @@ def test_a_series_of_checkpoints(tmp_path: Path) -> None:
     (other,) = harness.read_parquet(plain.folder / "comparisons.parquet").to_pylist()
     compared = ("difference", "ci_low", "ci_high", "p_value")
     assert [overall[1][f"best_{k}"] for k in compared] == [other[k] for k in compared]
+    for row in rows:
+        adjusted, alone = row["best_p_adjusted"], row["best_p_value"]
+        assert (adjusted is None) == (alone is None)
+        assert row["is_best"] or adjusted is None or adjusted >= alone
+    assert f"p {last['best_p_adjusted']:.4f})" in ran.stdout
     assert "best 900: 0.4641" in ran.stdout and "falls in a row until 2000" in ran.stdout
 
 

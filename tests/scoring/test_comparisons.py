@@ -15,6 +15,7 @@ from scoring.comparisons import (
     Draws,
     Pair,
     adjusted,
+    best_p_values,
     compare,
     outcomes,
     ranks,
@@ -23,6 +24,7 @@ from scoring.comparisons import (
 from scoring.evaluation import StatisticsLayout
 from scoring.library import Evaluation, evaluate
 from scoring.metrics.bleu import Bleu
+from scoring.statistics import paired
 
 ALL = Comparisons(every_pair=True, trials=200)
 WORDS = list("今天气很好我们去公园吧明下雨不出门")
@@ -248,6 +250,22 @@ def test_a_replicate_that_draws_nothing_is_left_out_and_counted() -> None:
         assert "undefined in 1 of 500 replicates" in other.note
         assert (one.ci_low, one.ci_high) == (other.ci_low, other.ci_high)
         assert one.p_value == other.p_value
+
+
+def test_the_p_to_the_best_knows_all_that_have_a_score() -> None:
+    per_example = statistics(60, 4)
+    per_example[:, 3, 2:] = 0
+    sums = drawn(per_example, (), 4, 399)
+    best = {"mean": {"a": "b", "c": "b", "d": "b"}}
+    found = best_p_values(LAYOUT, "abcd", best, sums, 300, None)
+    scores = LAYOUT.metrics[0].score(sums.bootstrap[:300, :3, 2:])
+    points = LAYOUT.metrics[0].score(sums.plain[:3, 2:])
+    differences = [float(points[i] - points[1]) for i in (0, 2)]
+    p = paired.best_p(scores, differences, 60)
+    assert found == {("mean", "a"): p[0], ("mean", "c"): p[1]}
+    assert None not in found.values()
+    few = best_p_values(LAYOUT, "abcd", best, sums, 300, 9)
+    assert set(few.values()) == {None}
 
 
 def test_nothing_to_compare_is_null_with_the_reason() -> None:

@@ -47,7 +47,7 @@ def made(values: list[float | None], falls: int) -> list[dict[str, Any]]:
     ]
     scores = [score(n, v) for n, v in zip(names, values)]
     beside = [difference(one, top, -1.0) for _, one, top in to_best(scores)]
-    return series(scores[::-1], previous, beside, falls)
+    return series(scores[::-1], previous, beside, {}, falls)
 
 
 def test_falls_are_counted_in_a_row_and_the_first_stop_is_marked() -> None:

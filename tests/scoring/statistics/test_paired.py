@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scoring.statistics.paired import (
     PValue,
+    best_p,
     bootstrap_p,
     draws_needed,
     randomisation_p,
@@ -135,6 +136,51 @@ def test_more_than_5_percent_of_undefined_draws_leave_no_p() -> None:
     )
     assert randomisation_p(values, 0.01).p is None
     assert randomisation_p(np.full(8, np.nan), 0.01).p is None
+
+
+def test_p_to_the_best_by_hand() -> None:
+    # Centred: (-1, 0, 1), (1, 0, -1), (0, 0, 0): ranges of 2, 2 and 0.
+    replicates = np.array([[0.0, 3.0, 2.0], [2.0, 3.0, 0.0], [1.0, 3.0, 1.0]])
+    assert best_p(replicates, [0.0, -2.0, -2.5], 50) == [1.0, 3 / 4, 1 / 4]
+    assert best_p(replicates, [math.nan, 2.0], 50) == [None, 3 / 4]
+    assert best_p(replicates, [0.0], 9) == [None]
+    assert best_p(np.zeros((0, 3)), [0.0], 50) == [None]
+    nothing = np.full((1, 3), np.nan)
+    assert best_p(np.concatenate([replicates, nothing]), [0.0], 50) == [None]
+    many = np.concatenate([np.repeat(replicates, 10, axis=0), nothing])
+    assert best_p(many, [-2.0], 50) == [21 / 31]
+
+
+@given(st.lists(st.tuples(finite, finite), min_size=1, max_size=50), finite)
+def test_p_to_the_best_of_two_is_that_of_the_pair(
+    draws: list[tuple[float, float]], difference: float
+) -> None:
+    values = np.array(draws)
+    moved = values[:, 0] - values[:, 1]
+    (p,) = best_p(values, [difference], 100)
+    # What lies within rounding of the difference may count or not.
+    least = bootstrap_p(moved, abs(difference) + 1e-11, 100).p
+    most = bootstrap_p(moved, max(abs(difference) - 1e-11, 0.0), 100).p
+    assert p is not None and least is not None and most is not None
+    assert least <= p <= most
+
+
+def test_the_best_of_equal_steps_is_rarely_found_better() -> None:
+    """20 equal steps: the worst is below the best by an unadjusted p nearly always."""
+    rng = np.random.default_rng(8)
+    found = np.zeros(2)
+    for _ in range(200):
+        steps = rng.normal(size=20)
+        replicates = steps + rng.normal(size=(400, 20))
+        worst = float(steps.min() - steps.max())
+        alone = bootstrap_p(
+            replicates[:, steps.argmin()] - replicates[:, steps.argmax()], worst, 100
+        ).p
+        (adjusted,) = best_p(replicates, [worst], 100)
+        assert alone is not None and adjusted is not None
+        found += alone <= 0.05, adjusted <= 0.05
+    assert found[0] > 150
+    assert found[1] <= 20
 
 
 def test_an_undefined_difference_has_no_p() -> None:
