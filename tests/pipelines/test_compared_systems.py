@@ -153,3 +153,39 @@ def test_systems_that_share_some_examples_are_compared_on_those(tmp_path: Path) 
     assert [[row[k] for k in compared] for row in found] == [
         [row[k] for k in compared] for row in alone
     ]
+
+
+def test_slices_of_few_units_keep_the_p_of_swaps_alone(tmp_path: Path) -> None:
+    sizes = {"one": 1, "two": 2, "five": 5, "twelve": 12}
+    of = [name for name, size in sizes.items() for _ in range(size)]
+    words = ["a", "b", "c", "d", "e", "f", "g", "h"]
+    inputs = harness.write_inputs(
+        tmp_path / "in",
+        harness.hypotheses_table(
+            [
+                (f"e{i:02d}", system, 0, " ".join([*words[: 4 + (i + k) % 5], "x"]))
+                for i in range(len(of))
+                for k, system in enumerate("ab")
+            ]
+        ),
+        harness.references_table(
+            [(f"e{i:02d}", [" ".join(words)]) for i in range(len(of))], kind=of
+        ),
+    )
+    flags = ("--tokenizer", "none", "--metrics", "bleu", "--bootstrap", 100, "--trials", 500)
+    output = harness.run(
+        inputs, tmp_path / "out", *flags, "--slices", "kind", "--baseline", "a"
+    ).fine()
+    rows = harness.read_parquet(output.folder / "comparisons.parquet").to_pylist()
+    found = {(row["slice_value"], row["test"]): row for row in rows if row["slice"] == "kind"}
+    assert len(found) == 8
+    for (name, test), row in found.items():
+        few = sizes[name] < 10
+        assert row["units"] == row["examples"] == sizes[name]
+        assert row["wins"] + row["losses"] + row["ties"] == sizes[name]
+        assert (row["ci_low"] is None) == (row["ci_high"] is None) == few
+        assert (row["p_value"] is None) == (few and test == "bootstrap")
+        expected = f"too few units ({sizes[name]} < 10)" if few else "few units (12)"
+        assert expected in row["note"]
+    # One example: swapped or not, the difference is as large.
+    assert found["one", "randomisation"]["p_value"] == 1
