@@ -31,7 +31,8 @@ TESTS_FAILED = 1
 
 # What is run. The tests are named by words of their names (pytest -k).
 GOLDEN = ("tests/pipelines/test_chat_golden.py", "integers or scores_and_intervals")
-PEERS = ("tests/pipelines/test_chat_golden.py", "sacrebleus or pycocoevalcaps")
+PEERS = ("tests/scoring/test_golden.py", "")
+SAMPLES = ("tests/pipelines/test_chat_golden.py", "sacrebleus or pycocoevalcaps")
 REPORTS = ("tests/scoring/metrics/test_public_reports.py", "")
 SMOOTHED = ("tests/scoring/test_golden.py", "corpus_bleu")
 DUPLICATES = ("tests/pipelines/test_bad_input.py", "equal_rows or contradict")
@@ -458,7 +459,7 @@ MUTANTS = (
         "scoring/evaluation.py",
         "np.add.reduceat(segments, starts, axis=0)",
         "segments[starts]",
-        PEERS,
+        SAMPLES,
     ),
     Mutant(
         "equal rows are kept twice",
@@ -674,7 +675,9 @@ def run_jobs(jobs: Sequence[Job]) -> Iterator[tuple[Job, int, float, str]]:
     """
     waiting = list(reversed(jobs))
     with tempfile.TemporaryDirectory(prefix="liangchi-mutants-") as folder, ExitStack() as cleaning:
-        free = [copy_tree(Path(folder) / str(number)) for number in range(PROCESSES)]
+        first = copy_tree(Path(folder) / "0")
+        others = [Path(folder) / str(number) for number in range(1, PROCESSES)]
+        free = [first, *(Path(shutil.copytree(first, other)) for other in others)]
         running: dict[forked_pytest.Run, tuple[Job, ExitStack]] = {}
         while waiting or running:
             while waiting and free:

@@ -148,7 +148,6 @@ class Started:
         (signal.SIGINT, True, "loop", 0),
         (signal.SIGTERM, False, "sleep", 0),
         (signal.SIGINT, True, "sleep", 2),
-        (signal.SIGINT, False, "loop", 2),
         (signal.SIGTERM, False, "loop", 2),
     ],
 )

@@ -32,6 +32,8 @@ FLAGS = (
         "all",
         "--bootstrap",
         "300",
+        "--trials",
+        "1000",
         "--partitions",
         "5",
         "--max_rejected",
