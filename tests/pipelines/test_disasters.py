@@ -298,11 +298,17 @@ def test_two_thousand_tiny_shards(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        {"LANG": "de_DE.UTF-8", "LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Kathmandu"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "YEARS_AHEAD": "30"},
-        {"LC_ALL": "POSIX", "TZ": "America/St_Johns", "YEARS_AHEAD": "-40", "PYTHONHASHSEED": "7"},
+        {"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Kathmandu", "YEARS_AHEAD": "30"},
+        {
+            "LC_ALL": "C",
+            "PYTHONUTF8": "0",
+            "PYTHONCOERCECLOCALE": "0",
+            "TZ": "America/St_Johns",
+            "YEARS_AHEAD": "-40",
+            "PYTHONHASHSEED": "7",
+        },
     ],
-    ids=["german", "c-in-thirty-years", "posix-forty-years-ago"],
+    ids=["german-in-thirty-years", "c-forty-years-ago"],
 )
 def test_neither_clock_nor_language_moves_a_byte(
     tmp_path: Path, chat: harness.Ran, place: dict[str, str]

@@ -49,6 +49,13 @@ def inputs(folder: Path) -> harness.Inputs:
     )
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run on the inputs, which nobody changes."""
+    folder = tmp_path_factory.mktemp("explained")
+    return harness.run(inputs(folder / "in"), folder / "out", *FLAGS).fine().folder
+
+
 def called(*arguments: object) -> tuple[int, str, str]:
     """The exit code, stdout and stderr of ``liangchi explain``."""
     out, err = io.StringIO(), io.StringIO()
@@ -125,8 +132,7 @@ def test_every_number_is_as_stored(tmp_path: Path, flags: tuple[object, ...]) ->
         assert list(example.references) == [r for r in references if r is not None]
 
 
-def test_the_hand_count_of_a_small_example(tmp_path: Path) -> None:
-    run = harness.run(inputs(tmp_path / "in"), tmp_path / "out", *FLAGS).fine().folder
+def test_the_hand_count_of_a_small_example(run: Path) -> None:
     example = check_as_stored(run, "e0")
     assert example.weighed["main"].documents == 5
     hypothesis = example.hypotheses[0]
@@ -202,8 +208,7 @@ def test_references_that_are_refused_or_collapse_count_as_in_the_run(tmp_path: P
     assert "no_reference" in err
 
 
-def test_what_is_printed(tmp_path: Path) -> None:
-    run = harness.run(inputs(tmp_path / "in"), tmp_path / "out", *FLAGS).fine().folder
+def test_what_is_printed(run: Path) -> None:
     row = next(r for r in harness.Output(run).segments.to_pylist() if r["example_id"] == "e0")
     code, out, err = called(run, "e0", "--system", "s", "--sample", 0)
     assert (code, err) == (0, "")
@@ -227,8 +232,7 @@ def test_what_is_printed(tmp_path: Path) -> None:
     assert "missing: scored as an empty text\nno token\n" in out
 
 
-def test_all_systems_and_samples_are_shown_unless_some_are_named(tmp_path: Path) -> None:
-    run = harness.run(inputs(tmp_path / "in"), tmp_path / "out", *FLAGS).fine().folder
+def test_all_systems_and_samples_are_shown_unless_some_are_named(run: Path) -> None:
     heads = [line for line in called(run, "e0")[1].splitlines() if line.startswith("== ")]
     assert heads == ["== s, sample 0 ==", "== s, sample 1 ==", "== t, sample 0 =="]
     code, out, err = called(run, "e0", "--system", "u")
@@ -237,8 +241,7 @@ def test_all_systems_and_samples_are_shown_unless_some_are_named(tmp_path: Path)
     assert called(run, "e0", "--sample", 7)[0] == 2
 
 
-def test_long_lists_are_cut_and_the_rest_is_counted(tmp_path: Path) -> None:
-    run = harness.run(inputs(tmp_path / "in"), tmp_path / "out", *FLAGS).fine().folder
+def test_long_lists_are_cut_and_the_rest_is_counted(run: Path) -> None:
     short = called(run, "e0", "--system", "t", "--limit", 1)[1]
     assert "... 4 more matched, 2 more only in references (--limit 0 shows all)" in short
     whole = called(run, "e0", "--system", "t", "--limit", 0)[1]
@@ -246,8 +249,7 @@ def test_long_lists_are_cut_and_the_rest_is_counted(tmp_path: Path) -> None:
     assert len(whole.splitlines()) > len(short.splitlines()) + 10
 
 
-def test_an_unknown_id_is_said_to_be_unknown(tmp_path: Path) -> None:
-    run = harness.run(inputs(tmp_path / "in"), tmp_path / "out", *FLAGS).fine().folder
+def test_an_unknown_id_is_said_to_be_unknown(run: Path, tmp_path: Path) -> None:
     code, out, err = called(run, "e00")
     assert (code, out) == (2, "")
     assert "example 'e00' was not scored.\nNo row has this id." in err
