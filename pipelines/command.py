@@ -71,6 +71,10 @@ class Session:
         interrupts.end_children()
         os._exit(code)
 
+    def worker_died(self) -> bool:
+        """Whether Beam's local runner has said that a worker process did not end well."""
+        return any("Worker subprocess exited" in line for line in self.log.errors)
+
     def lose_worker(self) -> None:
         """A worker is gone and the job waits for it."""
         self.interrupts.hold()
@@ -232,7 +236,7 @@ def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) 
 def _watched(session: Session) -> Iterator[None]:
     """While this is open, a worker that dies ends a local run."""
     if session.owner and not session.remote:
-        with interrupts.workers_watched(session.lose_worker):
+        with interrupts.workers_watched(session.worker_died, session.lose_worker):
             yield
     else:
         yield

@@ -14,6 +14,7 @@ import pytest
 
 TAILS = [(1 - 0.95) / 2, 1 - (1 - 0.95) / 2]
 FLAGS = ("--slices", "domain", "--bootstrap", "200", "--partitions", "3")
+TRIALS = ("--trials", "1000")
 
 
 def part(folder: Path, keep: str) -> harness.Inputs:
@@ -32,7 +33,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("nights")
     for name in ("greedy", "beam"):
         harness.run(part(folder / f"in-{name}", name), folder / name, *FLAGS).fine()
-    flags = (*FLAGS, "--systems", "greedy", "beam", "--baseline", "greedy")
+    flags = (*FLAGS, *TRIALS, "--systems", "greedy", "beam", "--baseline", "greedy")
     harness.run(harness.CHAT_INPUTS, folder / "both", *flags).fine()
     return [folder / "greedy", folder / "beam", folder / "both"]
 
@@ -48,7 +49,7 @@ COUNTED = ("p_value", "p_adjusted", "wins", "losses", "ties", "units", "examples
 
 def test_two_nights_are_compared_as_in_one_run(nights: list[Path], tmp_path: Path) -> None:
     code, stdout, stderr = harness.command_run(
-        "compare", str(nights[0]), str(nights[1]), "--output", str(tmp_path / "out")
+        "compare", *TRIALS, str(nights[0]), str(nights[1]), "--output", str(tmp_path / "out")
     )
     assert code == 0, stderr
     found, expected = rows(tmp_path / "out"), rows(nights[2])
@@ -66,7 +67,7 @@ def test_two_nights_are_compared_as_in_one_run(nights: list[Path], tmp_path: Pat
 
 def test_the_saved_replicates_give_the_same_interval(nights: list[Path], tmp_path: Path) -> None:
     harness.command_output(
-        "compare", str(nights[0]), str(nights[1]), "--output", str(tmp_path / "out")
+        "compare", *TRIALS, str(nights[0]), str(nights[1]), "--output", str(tmp_path / "out")
     )
     one, other = (
         np.array(harness.read_parquet(night / "replicates.parquet").column("value"), float)
@@ -91,7 +92,7 @@ def test_the_same_bytes_with_other_partitions(nights: list[Path], tmp_path: Path
     ).fine()
     for name, second in (("one", folder / "beam"), ("two", tmp_path / "beam")):
         harness.command_output(
-            "compare", str(nights[0]), str(second), "--output", str(tmp_path / name)
+            "compare", *TRIALS, str(nights[0]), str(second), "--output", str(tmp_path / name)
         )
     for name in ("comparisons.csv", "scores.csv"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
@@ -122,7 +123,7 @@ def test_tracks_and_combinations_are_compared_as_in_one_run(tmp_path: Path) -> N
 
 
 def refused(*arguments: str) -> str:
-    code, _, stderr = harness.command_run("compare", *arguments)
+    code, _, stderr = harness.command_run("compare", *TRIALS, *arguments)
     assert code == 2, stderr
     assert "Traceback" not in stderr
     return stderr
@@ -137,7 +138,7 @@ def test_runs_that_were_measured_otherwise_are_refused(nights: list[Path], tmp_p
     assert "bleu: text is raw/jieba" in message and "--allow_different" in message
     assert "seed=3" in message
     output = harness.command_output(
-        "compare", str(nights[0]), str(other), "--output", str(tmp_path / "out"),
+        "compare", *TRIALS, str(nights[0]), str(other), "--output", str(tmp_path / "out"),
         "--allow_different",
     )  # fmt: skip
     assert "model@other - model@greedy" in output
@@ -153,8 +154,8 @@ def test_examples_of_one_run_only_are_counted(nights: list[Path], tmp_path: Path
     message = refused(str(nights[0]), str(tmp_path / "fewer"), "--output", str(tmp_path / "out"))
     assert "references: their fingerprint is" in message
     harness.command_output(
-        "compare", str(nights[0]), str(tmp_path / "fewer"), "--output", str(tmp_path / "out"),
-        "--allow_different", "--tests", "randomisation",
+        "compare", *TRIALS, str(nights[0]), str(tmp_path / "fewer"),
+        "--output", str(tmp_path / "out"), "--allow_different", "--tests", "randomisation",
     )  # fmt: skip
     counts = json.loads((tmp_path / "out" / "manifest.json").read_text())["counts"]
     assert (counts["examples.both"], counts["examples.only.0"]) == (200, 40)
@@ -163,7 +164,9 @@ def test_examples_of_one_run_only_are_counted(nights: list[Path], tmp_path: Path
 
 def test_pairs_are_named(nights: list[Path], tmp_path: Path) -> None:
     out = ("--output", str(tmp_path / "out"))
-    harness.command_output("compare", str(nights[2]), str(nights[2]), *out, "--pair", "greedy:beam")
+    harness.command_output(
+        "compare", *TRIALS, str(nights[2]), str(nights[2]), *out, "--pair", "greedy:beam"
+    )
     found = [r for r in rows(tmp_path / "out") if r["slice"] == "overall"]
     expected = [r for r in rows(nights[2]) if r["slice"] == "overall"]
     assert [[r[k] for k in COMPARED] for r in found] == [[r[k] for k in COMPARED] for r in expected]
@@ -178,7 +181,7 @@ def test_pairs_are_named(nights: list[Path], tmp_path: Path) -> None:
 
 def test_a_run_with_itself_has_no_difference(nights: list[Path], tmp_path: Path) -> None:
     harness.command_output(
-        "compare", str(nights[0]), str(nights[0]), "--output", str(tmp_path / "out")
+        "compare", *TRIALS, str(nights[0]), str(nights[0]), "--output", str(tmp_path / "out")
     )
     for row in rows(tmp_path / "out"):
         assert (row["difference"], row["ci_low"], row["ci_high"]) == (0, 0, 0)

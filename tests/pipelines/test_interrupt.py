@@ -16,6 +16,8 @@ from pathlib import Path
 import harness
 import pytest
 
+from pipelines import interrupts
+
 BUSY = """
 import contextlib
 import os
@@ -251,3 +253,14 @@ def test_a_signal_that_the_caller_ignores_stays_ignored() -> None:
         timeout=harness.PATIENCE,
     )
     assert done.stdout.split() == ["True", "False", "True"]
+
+
+@pytest.mark.parametrize("died", [False, True])
+def test_only_a_worker_that_died_and_of_which_nothing_comes_is_lost(
+    monkeypatch: pytest.MonkeyPatch, died: bool
+) -> None:
+    monkeypatch.setattr(interrupts, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(interrupts, "_LOST_SECONDS", 0.02)
+    lost = threading.Event()
+    with interrupts.workers_watched(lambda: died, lost.set):
+        assert lost.wait(harness.PATIENCE if died else 0.2) == died
