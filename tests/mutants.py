@@ -126,9 +126,9 @@ MUTANTS = (
     ),
     Mutant(
         "a user's word cuts a run that goes on behind it",
-        "scoring/text/tokenizers/user_words.py",
-        "(_inside(text, start) or _inside(text, end))",
-        "_inside(text, start)",
+        "scoring/text/tokenizers/jieba_words.py",
+        "(inside_before[start] | inside[stop])",
+        "inside_before[start]",
         WORDS,
     ),
     Mutant(
