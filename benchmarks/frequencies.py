@@ -42,8 +42,8 @@ def requests(partition: int, own: int, shared: int, buckets: int) -> Iterator[Ke
     """What a partition asks of every bucket."""
     hashes = hashes_of(partition, own, shared)
     counts = np.ones(len(hashes), np.uint32)
-    asked = document_frequencies.into_buckets([hashes], [counts], buckets)
-    for bucket, request in enumerate(asked.requests):
+    asked = document_frequencies.Buckets.of([hashes], buckets)
+    for bucket, request in enumerate(asked.requests([counts])):
         meta = {"partition": partition, "documents": 6000}
         narrow = request.counts.astype(np.uint8)
         arrays = {f"hashes {MAIN}": request.hashes, f"counts {MAIN}": narrow}

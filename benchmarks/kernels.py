@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import data
 from scoring import document_frequencies, hashing
-from scoring.evaluation import StatisticsLayout, document_requests, finish
+from scoring.evaluation import StatisticsLayout, document_buckets, document_requests, finish
 from scoring.joining import Examples, Joined, join
 from scoring.metrics.bleu import Bleu
 from scoring.metrics.cider import Cider
@@ -79,7 +79,8 @@ class Batch:
     systems: list[str]
     joined: Joined
     words: TokenTrack
-    requests: document_frequencies.Buckets
+    buckets: document_frequencies.Buckets
+    requests: list[document_frequencies.Request]
     answers: list[document_frequencies.Answer]
     frequencies: document_frequencies.DocumentFrequencies
     statistics: Any  # [examples, systems, k]
@@ -114,9 +115,10 @@ class Stages:
         joined = join(hypotheses, references, self.systems)
         words = token_track(joined.texts, self.jieba)
         tokens = SegmentTokens(words, joined.examples.layout)
-        requests = document_requests(tokens, ORDER, 1)
-        answers, _ = document_frequencies.answer(list(requests.requests))
-        frequencies = requests.frequencies(examples, answers)
+        buckets = document_buckets(tokens, ORDER, 1)
+        requests = [*document_requests(tokens, buckets)]
+        answers, _ = document_frequencies.answer(requests)
+        frequencies = buckets.frequencies(examples, answers)
         tokens = SegmentTokens(words, joined.examples.layout, frequencies)
         segments = self.layout.segment_statistics({MAIN: tokens})
         statistics = self.layout.per_example(segments, joined.examples)
@@ -126,6 +128,7 @@ class Stages:
             self.systems,
             joined,
             words,
+            buckets,
             requests,
             answers,
             frequencies,
@@ -144,7 +147,9 @@ class Stages:
         # In the order of the job: each finds what those before it have counted, kept by the tokens.
         of_tokens: dict[str, Callable[[SegmentTokens], object]] = {
             "ngrams, orders 1-4": lambda tokens: tokens.ngrams(ORDER),
-            "document_requests": lambda tokens: document_requests(tokens, ORDER, 1),
+            "document_requests": lambda tokens: document_requests(
+                tokens, document_buckets(tokens, ORDER, 1)
+            ),
             "Bleu.segment_statistics": Bleu().segment_statistics,
             "Cider.segment_statistics": Cider(order=ORDER).segment_statistics,
         }
@@ -176,9 +181,9 @@ class Stages:
             "token_track, char": plain(lambda: token_track(batch.joined.texts, self.char)),
             **{name: in_order(name) for name in of_tokens},
             "document_frequencies.answer": plain(
-                lambda: document_frequencies.answer(list(batch.requests.requests))
+                lambda: document_frequencies.answer(batch.requests)
             ),
-            "Buckets.frequencies": plain(lambda: batch.requests.frequencies(n, batch.answers)),
+            "Buckets.frequencies": plain(lambda: batch.buckets.frequencies(n, batch.answers)),
             "per_example": plain(lambda: self.layout.per_example(batch.segments, examples)),
             "replicate_sums, 1,000": plain(
                 lambda: resampling.replicate_sums(examples.units, flat, whole, SEED, replicates)

@@ -465,15 +465,15 @@ class _Explainer:
         from pipelines import measured
         from scoring import document_frequencies, joining
         from scoring.document_frequencies import Request
-        from scoring.evaluation import document_requests
+        from scoring.evaluation import document_buckets, document_requests
         from scoring.segments import SegmentTokens
         from transforms import files
         from transforms.frequencies import SavedTable
         from transforms.tokens import tokenise
 
         order, text = self._plan.measures.document_orders[track], self._plan.text
-        asked = document_requests(tokens, order, 1)
-        hashes = asked.requests[0].hashes
+        asked = document_buckets(tokens, order, 1)
+        hashes = document_requests(tokens, asked)[0].hashes
         # The example asks; what is counted comes from the whole table or from all references.
         requests = [Request(hashes, np.zeros(len(hashes), np.uint32))]
 
@@ -505,7 +505,7 @@ class _Explainer:
                 if len(joined.examples):
                     cut = tokenise(joined, needed, text)
                     batch = SegmentTokens(cut.tracks[track], cut.examples.layout)
-                    (request,) = document_requests(batch, order, 1).requests
+                    (request,) = document_requests(batch, document_buckets(batch, order, 1))
                     add(request.hashes, request.counts)
         answers, _ = document_frequencies.answer(requests)
         return tokens.with_frequencies(asked.frequencies(documents, answers[:1]))

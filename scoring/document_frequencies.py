@@ -12,7 +12,7 @@ are sent, since the logarithm treats 0 and 1 alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,42 +74,39 @@ class Table:
 
 @dataclass(frozen=True)
 class Buckets:
-    """The distinct n-grams of a batch in the order of buckets: how to ask and to read answers."""
+    """The distinct n-grams of a batch in the order of buckets: how to ask and to read answers.
 
-    requests: tuple[Request, ...]
-    order: Ints  # [all distinct n-grams]: its number at every place of the requests, chained
-    sizes: tuple[int, ...]  # distinct n-grams of the orders 1, 2, ...
+    hashes: for the orders 1, 2, ...: [distinct n-grams]. order: [all distinct n-grams] its number
+    at every place of the requests, chained; starts: [buckets] where the request of each starts.
+    """
+
+    hashes: tuple[hashing.Hashes, ...]
+    order: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, hashes: Sequence[hashing.Hashes], buckets: int) -> Buckets:
+        """Cut the n-grams of all orders into buckets."""
+        bucket = hashing.spread(np.concatenate(hashes), buckets)
+        narrow = bucket.astype(np.uint16) if buckets <= 2**16 else bucket
+        order = np.argsort(narrow, kind="stable")  # of 16 bits: a radix sort
+        starts = ragged.offsets_of(np.bincount(narrow, minlength=buckets))[:-1]
+        return cls(tuple(hashes), order, starts)
+
+    def requests(self, counts: Sequence[Counts]) -> tuple[Request, ...]:
+        """What to ask every bucket. counts: of every order, see ``Request.counts``."""
+        hashes = np.concatenate(self.hashes)[self.order]
+        of_hashes = np.concatenate(counts)[self.order]
+        cuts = self.starts[1:]
+        return tuple(map(Request, np.split(hashes, cuts), np.split(of_hashes, cuts)))
 
     def frequencies(self, documents: int, answers: Iterable[Answer]) -> DocumentFrequencies:
         """Put the answers of all buckets, in the order of the buckets, back to the n-grams."""
-        starts = ragged.offsets_of(np.array([len(r.hashes) for r in self.requests]))
         flat = np.zeros(len(self.order), np.uint32)
-        for start, answer in zip(starts.tolist(), answers):
+        for start, answer in zip(self.starts.tolist(), answers):
             flat[self.order[start + answer.index.astype(np.int64)]] = answer.frequency
-        return DocumentFrequencies(
-            documents, tuple(np.split(flat, np.cumsum(self.sizes)[:-1].astype(np.int64)))
-        )
-
-
-def into_buckets(hashes: list[hashing.Hashes], counts: list[Counts], buckets: int) -> Buckets:
-    """Cut the n-grams of all orders into buckets.
-
-    hashes, counts: for every order [distinct n-grams], see ``Request.counts``.
-    """
-    flat_hashes = np.concatenate(hashes)
-    flat_counts = np.concatenate(counts)
-    bucket = hashing.spread(flat_hashes, buckets)
-    narrow = bucket.astype(np.uint16) if buckets <= 2**16 else bucket
-    order = np.argsort(narrow, kind="stable")  # of 16 bits: a radix sort
-    cuts = np.cumsum(np.bincount(bucket, minlength=buckets))[:-1]
-    return Buckets(
-        requests=tuple(
-            Request(h, c)
-            for h, c in zip(np.split(flat_hashes[order], cuts), np.split(flat_counts[order], cuts))
-        ),
-        order=order,
-        sizes=tuple(len(h) for h in hashes),
-    )
+        ends = np.cumsum([len(of_order) for of_order in self.hashes])
+        return DocumentFrequencies(documents, tuple(np.split(flat, ends[:-1])))
 
 
 def answer(requests: list[Request]) -> tuple[list[Answer], Table]:

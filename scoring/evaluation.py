@@ -118,19 +118,26 @@ class StatisticsLayout:
         return result
 
 
-def document_requests(
+def document_buckets(
     tokens: SegmentTokens, order: int, buckets: int
 ) -> document_frequencies.Buckets:
-    """Ask ``buckets`` buckets for the document frequencies of all n-grams of a batch."""
-    counts, hashes = [], []
-    for n, of_order in enumerate(tokens.ngrams(order), start=1):
+    """The n-grams of a batch up to an order, cut into so many buckets."""
+    hashes = [of_order.hashes for of_order in tokens.ngrams(order)]
+    return document_frequencies.Buckets.of(hashes, buckets)
+
+
+def document_requests(
+    tokens: SegmentTokens, asked: document_frequencies.Buckets
+) -> tuple[document_frequencies.Request, ...]:
+    """Ask every bucket for the document frequencies of the n-grams of a batch."""
+    counts = []
+    for n, of_order in enumerate(tokens.ngrams(len(asked.hashes)), start=1):
         # References stand first in a group: one whose first text is a reference counts.
         first = tokens.groups(n).first
         held = first[~tokens.layout.is_hypothesis[of_order.text[first]]]
         grams = len(of_order.hashes)
         counts.append(np.bincount(of_order.gram[held], minlength=grams).astype(np.uint32))
-        hashes.append(of_order.hashes)
-    return document_frequencies.into_buckets(hashes, counts, buckets)
+    return asked.requests(counts)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from scoring.evaluation import (
     SliceSums,
     StatisticsLayout,
     distinct_units,
+    document_buckets,
     document_requests,
     finish,
     slice_sums,
@@ -235,7 +236,7 @@ def all_with_own_frequencies(tracks: Tracks, layout: StatisticsLayout) -> Tracks
 def _with_own(tokens: SegmentTokens, order: int) -> SegmentTokens:
     if not order:
         return tokens
-    buckets = document_requests(tokens, order, 1)
-    answers, _ = document_frequencies.answer(list(buckets.requests))
+    buckets = document_buckets(tokens, order, 1)
+    answers, _ = document_frequencies.answer([*document_requests(tokens, buckets)])
     frequencies = buckets.frequencies(len(tokens.layout.references), answers)
     return tokens.with_frequencies(frequencies)

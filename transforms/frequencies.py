@@ -18,7 +18,7 @@ from schemas import tables
 from schemas.errors import InputError
 from scoring import document_frequencies as frequencies
 from scoring import hashing
-from scoring.evaluation import document_requests
+from scoring.evaluation import document_buckets, document_requests
 from scoring.segments import SegmentTokens
 from transforms import create, files, progress, stopwatch
 from transforms.packets import Keyed, Packet, of_kind
@@ -158,7 +158,7 @@ class _Ask(beam.DoFn):  # type: ignore[misc]
         partition, packet = element
         examples, tracks = from_packet(packet)
         asked = [
-            document_requests(tracks[track], order, self._buckets).requests
+            document_requests(tracks[track], document_buckets(tracks[track], order, self._buckets))
             for track, order in self._orders.items()
         ]
         took = watch.lap()
@@ -265,7 +265,7 @@ def with_answers(
     packets = sorted(of_kind(packets, ANSWER), key=lambda p: p.meta["bucket"])
     result = dict(tracks)
     for track, order in orders.items():
-        asked = document_requests(tracks[track], order, len(packets))
+        asked = document_buckets(tracks[track], order, len(packets))
         answers = (
             frequencies.Answer(p.arrays[f"index {track}"], p.arrays[f"frequency {track}"])
             for p in packets

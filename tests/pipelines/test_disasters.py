@@ -272,8 +272,8 @@ def test_a_text_of_ten_megabytes_is_refused_with_a_reason_or_scored_if_that_is_a
 
 
 @pytest.mark.slow
-def test_two_thousand_tiny_shards(tmp_path: Path) -> None:
-    n = 2_000
+def test_five_thousand_tiny_shards(tmp_path: Path) -> None:
+    n = 5_000
     inputs = harness.write_inputs(
         tmp_path / "in",
         harness.hypotheses_table((f"e{i}", "s", 0, f"a b c {i}") for i in range(n)),

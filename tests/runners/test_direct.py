@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
 
 from runners import choice, direct
@@ -114,3 +115,9 @@ def test_the_free_memory_is_read_from_the_system() -> None:
 def test_the_mode_that_cuts_elements_in_two_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="in_memory, which has a thread for each"):
         choice.effective(["--direct_running_mode=multi_threading"], Job(1000, 4))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's settings are set on Linux only")
+def test_memory_of_arrays_is_kept_for_the_next() -> None:
+    direct.prepare()
+    assert pa.default_memory_pool().backend_name == "system"

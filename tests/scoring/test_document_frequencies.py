@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring import document_frequencies, hashing
-from scoring.evaluation import document_requests
+from scoring.evaluation import document_buckets, document_requests
 from scoring.segments import SegmentTokens
 
 ORDER = 4
@@ -25,8 +25,9 @@ def cut_into(corpus: list[builders.Example], parts: int) -> list[list[builders.E
 def exchange(
     partitions: list[SegmentTokens], documents: int, buckets: int
 ) -> tuple[list[document_frequencies.DocumentFrequencies], list[document_frequencies.Table]]:
-    asked = [document_requests(tokens, ORDER, buckets) for tokens in partitions]
-    answered = [document_frequencies.answer([a.requests[b] for a in asked]) for b in range(buckets)]
+    asked = [document_buckets(tokens, ORDER, buckets) for tokens in partitions]
+    requests = [document_requests(tokens, of) for tokens, of in zip(partitions, asked)]
+    answered = [document_frequencies.answer([r[b] for r in requests]) for b in range(buckets)]
     found = [
         a.frequencies(documents, [answers[i] for answers, _ in answered])
         for i, a in enumerate(asked)
