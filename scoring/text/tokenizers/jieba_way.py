@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-# Weights are logarithms, -25 at least; a sum over so many characters is exact to 1e-8.
+# Weights are logarithms, seldom below -30: a sum over so many characters is exact to 1e-8.
 _LONGEST = 1000
 _CLOSE = 1e-6
 
