@@ -93,16 +93,22 @@ class Examples:
         return rng.integers(0, len(population.a), shape), rng.random(shape) < self.share
 
 
-@dataclass(frozen=True)
-class MadeDocuments(Examples):
-    """Documents of so many examples, half of which are like its first; resampled whole or apart."""
+class OfDocuments:
+    """What is drawn as a whole, or apart as if documents were none."""
 
-    document: int = 10
-    whole: bool = True
+    whole: bool
 
     @property
     def drawn(self) -> str:
         return "documents" if self.whole else "examples"
+
+
+@dataclass(frozen=True)
+class MadeDocuments(OfDocuments, Examples):
+    """Documents of so many examples, half of which are like its first; resampled whole or apart."""
+
+    document: int = 10
+    whole: bool = True
 
     def draw(
         self, population: Population, rng: np.random.Generator, runs: int
@@ -121,17 +127,13 @@ class MadeDocuments(Examples):
 
 
 @dataclass(frozen=True)
-class RealDocuments:
+class RealDocuments(OfDocuments):
     """The population's own documents, drawn with replacement, each one way round as a whole;
     resampled whole or apart."""
 
     documents: int
     share: float
     whole: bool = True
-
-    @property
-    def drawn(self) -> str:
-        return "documents" if self.whole else "examples"
 
     def draw(
         self, population: Population, rng: np.random.Generator, runs: int
@@ -422,7 +424,7 @@ def beside_sacrebleu(population: Population, design: Design, runs: int, seed: in
 def equal_systems() -> tuple[float, float, float, float]:
     """p of a system against itself: ours by bootstrap and randomisation, sacrebleu's likewise."""
     from sacrebleu.metrics import BLEU
-    from sacrebleu.significance import PairedTest
+    from sacrebleu.significance import PairedTest, Result
 
     texts = [f"a b c d e f {i}" for i in range(100)]
     theirs: list[Any] = []
@@ -430,7 +432,9 @@ def equal_systems() -> tuple[float, float, float, float]:
         systems: list[tuple[str, Sequence[str]]] = [("one", texts), ("other", texts)]
         metrics = {"BLEU": BLEU(tokenize="none", references=[texts])}
         _, found = PairedTest(systems, metrics, None, test, REPLICATES)()
-        theirs.append(found["BLEU"][1].p_value)  # type: ignore[union-attr]
+        result = found["BLEU"][1]
+        assert isinstance(result, Result)
+        theirs.append(result.p_value)
     ours = bootstrap_p(np.zeros(REPLICATES), 0.0, 100).p, randomisation_p(np.zeros(TRIALS), 0.0).p
     assert ours[0] is not None and ours[1] is not None
     return ours[0], ours[1], theirs[0], theirs[1]

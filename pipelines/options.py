@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pipelines import secrets, settings
 from schemas.configuration import Bootstrap, Comparison, Evaluation
@@ -24,7 +24,7 @@ class UsageError(UserError):
 class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError instead of ending the process."""
 
-    def error(self, message: str) -> None:  # type: ignore[override]
+    def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\nSee {self.prog} --help.")
 
 

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing import connection, forkserver
 from multiprocessing.context import ForkServerProcess
@@ -87,9 +87,9 @@ def start(root: Path, said: Path, file: str, words: str = "") -> Run:
 
 def wait(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
     """The runs that are over and those that are past the limit, as soon as there is one."""
-    sentinels: Mapping[object, Run] = {run.process.sentinel: run for run in runs}
-    ready = connection.wait(list(sentinels), min(run.left() for run in runs))  # type: ignore[arg-type]
-    over = [sentinels[sentinel] for sentinel in ready]
+    sentinels = [run.process.sentinel for run in runs]
+    ready = connection.wait(sentinels, min(run.left() for run in runs))
+    over = [run for run in runs if run.process.sentinel in ready]
     for run in over:
         run.process.join()
     return over, [run for run in runs if run not in over and not run.left()]

@@ -3,6 +3,7 @@ records what is asked and fails what it is told to."""
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import http.client
 import http.server
@@ -113,7 +114,7 @@ class _Tokens(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Store:
+class Store(abc.ABC):
     """A store that runs. environment: what finds it."""
 
     def __init__(self, scheme: str, proxy: Proxy, environment: dict[str, str]) -> None:
@@ -127,15 +128,17 @@ class Store:
                 self.put_bytes(f"{to}/{path.relative_to(folder)}", path.read_bytes())
         return f"{self.root}/{to}"
 
+    @abc.abstractmethod
     def put_bytes(self, name: str, data: bytes) -> None:
-        raise NotImplementedError
+        """One object of that name."""
 
+    @abc.abstractmethod
     def names(self, prefix: str) -> list[str]:
         """All names that begin so."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def get_bytes(self, name: str) -> bytes:
-        raise NotImplementedError
+        """What the object holds."""
 
     def get(self, prefix: str, folder: Path) -> Path:
         """All files below a prefix, in a folder."""

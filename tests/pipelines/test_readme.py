@@ -161,7 +161,9 @@ def test_the_library_does_what_is_printed_below_it() -> None:
         timeout=harness.PATIENCE,
     )
     after = README.split(code)[1]
-    assert re.search(r"```text\n(.*?)```", after, re.DOTALL)[1] == done.stdout  # type: ignore[index]
+    printed = re.search(r"```text\n(.*?)```", after, re.DOTALL)
+    assert printed is not None
+    assert printed[1] == done.stdout
 
 
 def help_of(name: str) -> str:

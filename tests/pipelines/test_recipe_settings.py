@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import harness
 import pytest
@@ -14,9 +15,9 @@ from schemas.errors import ConfigurationError
 from scoring.text.presets import PRESETS
 
 
-def evaluation(*tracks: Track, **settings: object) -> Evaluation:
+def evaluation(*tracks: Track, **settings: Any) -> Evaluation:
     metrics = ("bleu", *(f"bleu[{track.name}]" for track in tracks))
-    return Evaluation(("h",), ("r",), "o", metrics=metrics, tracks=tracks, **settings)  # type: ignore[arg-type]
+    return Evaluation(("h",), ("r",), "o", metrics=metrics, tracks=tracks, **settings)
 
 
 def test_the_main_recipe_is_the_presets_with_what_is_said_beside_it() -> None:
@@ -58,10 +59,10 @@ def test_a_track_takes_over_what_it_says_nothing_of() -> None:
         ({"tokenizer": "jieba:mode=nope"}, "tokenizer"),
     ],
 )
-def test_what_is_wrong_is_named_by_its_key(settings: dict[str, object], key: str) -> None:
+def test_what_is_wrong_is_named_by_its_key(settings: dict[str, Any], key: str) -> None:
     for config, name in (
         (evaluation(**settings), key),
-        (evaluation(Track("t", **settings)), f"tracks.t.{key}"),  # type: ignore[arg-type]
+        (evaluation(Track("t", **settings)), f"tracks.t.{key}"),
     ):
         with pytest.raises(ConfigurationError) as error:
             for track, parts in recipes.of_tracks(config).items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import harness
 import pyarrow as pa
@@ -21,8 +22,8 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> harness.Output:
     return harness.run(harness.CHAT_INPUTS, folder / "out", *flags).fine()
 
 
-def rows(output: harness.Output, name: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = harness.read_parquet(output.folder / name).to_pylist()
+def rows(output: harness.Output, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = harness.read_parquet(output.folder / name).to_pylist()
     return found
 
 
@@ -77,11 +78,11 @@ def test_every_form_of_show_says_how_far_replies_lie_apart(output: harness.Outpu
     said = json.loads(harness.command_output(*show, "json"))["samples"]
     assert [row["metric"] for row in said] == ["bleu", "cider_d"]
     for name in ("mean_over_samples", "lowest_sample", "highest_sample", "range", "limit"):
-        assert said[0][name] == 100 * float(bleu[name])  # type: ignore[arg-type]
+        assert said[0][name] == 100 * float(bleu[name])
         assert said[1][name] == cider[name]
-    assert said[0]["variance"] == 100**2 * float(bleu["variance"])  # type: ignore[arg-type]
+    assert said[0]["variance"] == 100**2 * float(bleu["variance"])
     assert (said[0]["above"], said[0]["scale"]) == (bleu["above"], "0-100")
-    mean, apart = (f"{100 * float(bleu[k]):.2f}" for k in ("mean_over_samples", "range"))  # type: ignore[arg-type]
+    mean, apart = (f"{100 * float(bleu[k]):.2f}" for k in ("mean_over_samples", "range"))
     for kind in ("table", "markdown"):
         shown = harness.command_output(*show, kind)
         assert f"mean over 3 samples {mean}" in shown

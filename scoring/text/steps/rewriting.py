@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scoring import hashing, ragged
+from scoring import ragged
+from scoring.text.characters import points_of
 
 LIMIT = 0x30000
 """Beyond it Unicode has rare ideographs, tags and private characters only."""
@@ -30,8 +31,7 @@ class CharacterTable:
 
     def apply(self, texts: pa.Array) -> pa.Array:
         """The texts with every character of the table replaced."""
-        data, _ = hashing.utf8_of(texts)
-        points = np.frombuffer(data.tobytes().decode("utf-8").encode("utf-32-le"), "<u4")
+        points, lengths = points_of(texts)
         which = self._index[np.minimum(points, LIMIT)]
         places = np.flatnonzero(which)
         if not len(places):
@@ -42,7 +42,7 @@ class CharacterTable:
         if (counts == 1).all():
             rewritten = points.copy()
             rewritten[places] = new
-            ends = pc.utf8_length(texts).to_numpy(zero_copy_only=False).cumsum()
+            ends = lengths.cumsum()
         else:
             repeats = np.ones(len(points), np.int64)
             repeats[places] = counts
@@ -52,7 +52,7 @@ class CharacterTable:
             stays = which == 0
             rewritten[starts[:-1][stays]] = points[stays]
             rewritten[ragged.ranges(starts[places], counts)] = new
-            ends = starts[pc.utf8_length(texts).to_numpy(zero_copy_only=False).cumsum()]
+            ends = starts[lengths.cumsum()]
         return _from_points(rewritten, np.concatenate([[0], ends]), texts.type)
 
 

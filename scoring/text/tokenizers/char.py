@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from scoring import hashing
+from scoring.text.characters import points_of
 from scoring.text.tokens import Tokens
 
 
@@ -22,9 +21,7 @@ class CharTokenizer:
         return "char"
 
     def tokenize(self, texts: pa.Array) -> Tokens:
-        data, _ = hashing.utf8_of(texts)
-        points = np.frombuffer(data.tobytes().decode("utf-8").encode("utf-32-le"), "<u4")
-        lengths = pc.utf8_length(texts).to_numpy(zero_copy_only=False).astype(np.int64)
+        points, lengths = points_of(texts)
         # A table over all code points is faster than a sort and bounded: 1,114,112 entries.
         present = np.flatnonzero(np.bincount(points))
         number = np.zeros(int(present[-1]) + 1 if len(present) else 1, np.int32)

@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 for folder in (HERE.parents[2], HERE.parent):
     sys.path.insert(0, str(folder))
 
+# E402: run by hand, this file finds the harness and the rooms by the folders above.
 import harness  # noqa: E402
 
 COMMAND = "python tests/pipelines/golden/make_golden.py"
