@@ -17,8 +17,8 @@ from runners import choice
 from runners.base import Job
 from schemas.errors import ConfigurationError, InputError
 from scoring.comparisons import NOT_COMPARED, Comparisons
-from transforms import accounts, create, files, folder, saved, write
-from transforms.packets import Keyed, Packet
+from transforms import accounts, broadcast, create, files, folder, saved, tokens, write
+from transforms.packets import Keyed
 from transforms.scores import STATISTICS, Measures, ScoreSlices
 
 _COUNTED = "references.fingerprint"
@@ -235,18 +235,17 @@ def run(planned: Planned, root: beam.Pipeline) -> None:
 
 def define_pipeline(root: beam.Pipeline, planned: Planned) -> beam.PCollection[Keyed]:
     """The graph of a comparison; returns the manifest that it writes last."""
-    named = root | "Systems" >> create.Create([list(planned.names)], list[str])
-    systems = beam.pvalue.AsSingleton(named)
+    systems = broadcast.to_packet(tokens.SYSTEMS, list(planned.names))
     joined = root | "Runs" >> planned.reader
     partitions = planned.reader.partitions
     results = [
-        joined[STATISTICS] | "Slices" >> ScoreSlices(planned.measures, systems, 1, partitions),
+        joined[STATISTICS] | "Slices" >> ScoreSlices(planned.measures, 1, partitions),
         joined[accounts.ACCOUNT]
         | "WriteAccounts" >> write.WriteAccounts(planned.run.output, partitions),
-        root | "Start" >> create.Create([(0, Packet(write.START))], Keyed),
+        root | "Systems" >> create.Create([(0, systems)], Keyed),
     ]
     return (
         results
         | "Results" >> beam.Flatten()
-        | "WriteResults" >> write.WriteResults(planned.run, planned.measures, systems)
+        | "WriteResults" >> write.WriteResults(planned.run, planned.measures)
     )

@@ -28,6 +28,7 @@ from scoring import hashing
 from scoring.ceiling import with_ceiling
 from transforms import (
     accounts,
+    broadcast,
     create,
     data,
     estimates,
@@ -43,7 +44,7 @@ from transforms import (
     tokens,
     write,
 )
-from transforms.packets import Keyed, Packet
+from transforms.packets import Keyed
 from transforms.progress import PASSES as RESAMPLE_PASSES
 from transforms.sources import Inputs
 
@@ -105,26 +106,31 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     baseline = config.comparison.baseline
     if baseline is not None:
         named = named | "Baseline" >> beam.Map(tokens.with_baseline, baseline)
-    joining = rows[read.ROWS]
+    to_join = [rows[read.ROWS]]
     if config.reference_ceiling:
         named = named | "WithFloor" >> beam.Map(floor.with_floor).with_output_types(list[str])
         shards = floor.shards(inputs.rows(sources.REFERENCES))
-        shuffled = joining | "Floor" >> floor.ShuffleReferences(shards, inputs.partitions)
-        joining = (joining, shuffled) | "WithShuffled" >> beam.Flatten()
-    systems = scored_systems = beam.pvalue.AsSingleton(named)
-    if config.reference_ceiling:
-        more = named | "WithCeiling" >> beam.Map(with_ceiling).with_output_types(list[str])
-        scored_systems = beam.pvalue.AsSingleton(more)
+        to_join.append(
+            rows[read.ROWS] | "Floor" >> floor.ShuffleReferences(shards, inputs.partitions)
+        )
     edges = rows[slices.NUMBERS] | "Bins" >> slices.FindEdges(plan.text.slices)
-    joined = joining | "Join" >> tokens.JoinAndTokenise(
-        plan.text, systems, beam.pvalue.AsSingleton(edges), plan.look.limit
+    to_join += [
+        named | "SystemsToAll" >> broadcast.ToAll(tokens.SYSTEMS, inputs.partitions),
+        edges | "BinsToAll" >> broadcast.ToAll(slices.EDGES, inputs.partitions),
+    ]
+    joined = (
+        to_join
+        | "ToJoin" >> beam.Flatten()
+        | "Join" >> tokens.JoinAndTokenise(plan.text, plan.look.limit)
     )
-    results: list[beam.PCollection[Keyed]] = []
+    if config.reference_ceiling:
+        named = named | "WithCeiling" >> beam.Map(with_ceiling).with_output_types(list[str])
+    results = [named | "ToResults" >> broadcast.ToAll(tokens.SYSTEMS, 1)]
     of_join = joined[accounts.ACCOUNT] | "AccountsOfJoin" >> (
         beam.Filter(read.is_of_kind, accounts.ACCOUNT).with_output_types(Keyed)
     )
     counted = [rows[read.REFUSED], of_join]
-    values = None
+    to_score = [joined[tokens.TOKENS]]
     if config.slices:
         common = joined[tokens.TOKENS] | "SliceValues" >> (
             slices.CommonValues(config.slice_values, inputs.partitions)
@@ -132,8 +138,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         counted.append(
             common | "OtherValues" >> beam.Map(slices.account_of).with_output_types(Keyed)
         )
-        values = beam.pvalue.AsSingleton(common)
-    scored = joined[tokens.TOKENS]
+        to_score.append(common | "ValuesToAll" >> broadcast.ToAll(slices.TOPS, inputs.partitions))
     orders = plan.measures.document_orders
     if orders:
         frequent = joined[tokens.TOKENS] | "DocumentFrequencies" >> (
@@ -145,14 +150,13 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
             )
         )
         results.append(frequent[frequencies.TABLE])
-        scored = (scored, frequent[frequencies.ANSWER]) | "WithFrequencies" >> beam.Flatten()
-    statistics = scored | "Segments" >> scores.ScoreSegments(plan.measures, bool(orders), values)
+        to_score.append(frequent[frequencies.ANSWER])
+    statistics = tuple(to_score) | "Segments" >> scores.ScoreSegments(
+        plan.measures, bool(config.slices)
+    )
     results += [
         statistics
-        | "Slices"
-        >> scores.ScoreSlices(
-            plan.measures, scored_systems, config.replicate_groups, inputs.partitions
-        ),
+        | "Slices" >> scores.ScoreSlices(plan.measures, config.replicate_groups, inputs.partitions),
         statistics | "ReferenceTypes" >> reference_types.CountTypes(),
         statistics | "Samples" >> samples.CountSamples(plan.measures, config.spread_limit),
         statistics
@@ -160,7 +164,6 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
         (*counted, root | "BadFiles" >> create.Create(_bad_files(inputs), Keyed))
         | "Accounts" >> beam.Flatten()
         | "WriteAccounts" >> write.WriteAccounts(output, inputs.partitions),
-        root | "Start" >> create.Create([(0, Packet(write.START))], Keyed),
     ]
     if plan.look.limit:
         results.append(
@@ -186,7 +189,7 @@ def define_pipeline(root: beam.Pipeline, plan: Plan) -> beam.PCollection[Keyed]:
     return (
         results
         | "Results" >> beam.Flatten()
-        | "WriteResults" >> write.WriteResults(run, plan.measures, scored_systems)
+        | "WriteResults" >> write.WriteResults(run, plan.measures)
     )
 
 

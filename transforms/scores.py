@@ -21,7 +21,7 @@ from scoring.metrics.registry import make_metric
 from scoring.metrics.tracks import MAIN, Combination, OnTrack
 from scoring.segments import Layout
 from scoring.statistics.draws import BOOTSTRAP, PLAIN, SWAP, Block, blocks
-from transforms import frequencies, progress, reference_types, slices, stopwatch
+from transforms import broadcast, frequencies, progress, reference_types, slices, stopwatch
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.stopwatch import TOOK, Stopwatch
 from transforms.tokens import TOKENS, TYPES, example_table, examples_of, from_packet
@@ -109,43 +109,44 @@ class Measures:
 
 @dataclass
 class ScoreSegments(beam.PTransform):  # type: ignore[misc]
-    """(partition, tokens, and the answers of all buckets if a metric needs them) ->
-    (partition, ``STATISTICS``).
+    """Collections of (partition, tokens), of the answers of all buckets if a metric needs them, and
+    of slices.TOPS if there are slices -> (partition, ``STATISTICS``).
 
-    values: a side input of the most frequent values of slices, None if there are no slices.
+    sliced: whether there are.
     """
 
     measures: Measures
-    grouped: bool
-    values: beam.pvalue.AsSingleton | None = None
+    sliced: bool
 
-    def expand(self, tokens: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
-        if self.grouped:
-            tokens = tokens | "ByPartition" >> beam.GroupByKey()
+    def expand(self, parts: Sequence[beam.PCollection[Keyed]]) -> beam.PCollection[Keyed]:
+        if len(parts) > 1:
+            tokens = parts | "Parts" >> beam.Flatten() | "ByPartition" >> beam.GroupByKey()
         else:
-            tokens = tokens | "Alone" >> beam.MapTuple(lambda key, packet: (key, [packet]))
-        beside = [] if self.values is None else [self.values]
-        score = beam.ParDo(_Score(self.measures), *beside)
+            # The local runner copies what it flattens.
+            (alone,) = parts
+            tokens = alone | "Alone" >> beam.MapTuple(lambda key, packet: (key, [packet]))
+        score = beam.ParDo(_Score(self.measures, self.sliced))
         return tokens | "Statistics" >> score.with_output_types(Keyed)
 
 
 class _Score(beam.DoFn):  # type: ignore[misc]
-    def __init__(self, measures: Measures) -> None:
-        self._measures = measures
+    def __init__(self, measures: Measures, sliced: bool) -> None:
+        self._measures, self._sliced = measures, sliced
 
     def setup(self) -> None:
         self._layout = self._measures.layout()
         self._orders = self._measures.document_orders
 
-    def process(
-        self, element: tuple[int, Iterable[Packet]], values: slices.Tops | None = None
-    ) -> Iterator[Keyed]:
+    def process(self, element: tuple[int, Iterable[Packet]]) -> Iterator[Keyed]:
         watch = Stopwatch()
-        partition, packets = element
-        packets = list(packets)
+        partition, packets = element[0], list(element[1])
+        if not broadcast.has_more(packets, slices.TOPS):
+            return
         (packet,) = of_kind(packets, TOKENS)
         examples, tracks = from_packet(packet)
-        examples = slices.relabelled(examples, values or {})
+        if self._sliced:
+            tops: slices.Tops = broadcast.from_packets(packets, slices.TOPS)
+            examples = slices.relabelled(examples, tops)
         if self._orders:
             tracks = frequencies.with_answers(tracks, self._orders, packets)
         segments = self._layout.segment_statistics(tracks)
@@ -227,7 +228,6 @@ class _Resample(beam.DoFn):  # type: ignore[misc]
     def process(self, element: Keyed) -> Iterator[tuple[SliceKey, Packet]]:
         watch = Stopwatch()
         packet = element[1]
-        # Not a side input: portable runners would send the statistics to a stage of its own.
         systems = packet.meta["scored"]
         examples = statistics_examples(packet)
         blocks = self._measures.blocks(systems)
@@ -243,9 +243,10 @@ class _Resample(beam.DoFn):  # type: ignore[misc]
                 arrays = [{**a, "outcomes": c.sums[0]} for a, c in zip(arrays, counted)]
             took = np.array([watch.lap()])
             for of_slice, of_arrays in zip(sums, arrays):
+                made = {**of_arrays, TOOK: took}
                 yield (
                     (slice_key(of_slice.name, of_slice.value), number),
-                    sums_packet(of_slice.name, of_slice.value, {**of_arrays, TOOK: took}),
+                    sums_packet((of_slice.name, of_slice.value), systems, made),
                 )
                 took = np.zeros_like(took)
             watch.lap()
@@ -259,9 +260,14 @@ def slice_key(name: str, value: str) -> int:
     return int(hashing.combine([hashes[:1], hashes[1:]])[0] >> np.uint64(1))
 
 
-def sums_packet(name: str, value: str, arrays: Mapping[str, np.ndarray]) -> Packet:
-    """Sums of a slice: of statistics [draws, places, k], and of the pairs' outcomes."""
-    return Packet(SUMS, {"slice": [name, value]}, dict(arrays))
+def sums_packet(
+    of_slice: tuple[str, str], systems: Sequence[str], arrays: Mapping[str, np.ndarray]
+) -> Packet:
+    """Sums of a slice: of statistics [draws, places, k], and of the pairs' outcomes.
+
+    systems: what the first places are of.
+    """
+    return Packet(SUMS, {"slice": list(of_slice), "systems": list(systems)}, dict(arrays))
 
 
 @beam.typehints.with_input_types(Packet)
@@ -337,7 +343,6 @@ class ScoreSlices(beam.PTransform):  # type: ignore[misc]
     what follows."""
 
     measures: Measures
-    systems: beam.pvalue.AsSingleton
     groups: int
     partitions: int
 
@@ -349,8 +354,7 @@ class ScoreSlices(beam.PTransform):  # type: ignore[misc]
         ]
         if not self.measures.own_units:
             parts.append(statistics | "Units" >> CountUnits(self.partitions))
-        finish = FinishSlices(self.measures, self.systems)
-        return parts | "Parts" >> beam.Flatten() | "Finish" >> finish
+        return parts | "Parts" >> beam.Flatten() | "Finish" >> FinishSlices(self.measures)
 
 
 @dataclass
@@ -358,13 +362,12 @@ class FinishSlices(beam.PTransform):  # type: ignore[misc]
     """(slice, sums of all blocks and numbers of units) -> (0, ``SCORES`` and ``DIFFERENCES``)."""
 
     measures: Measures
-    systems: beam.pvalue.AsSingleton
 
     def expand(self, parts: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
         return (
             parts
             | "BySlice" >> beam.GroupByKey()
-            | "Scores" >> beam.ParDo(_Finish(self.measures), self.systems).with_output_types(Keyed)
+            | "Scores" >> beam.ParDo(_Finish(self.measures)).with_output_types(Keyed)
         )
 
 
@@ -375,13 +378,13 @@ class _Finish(beam.DoFn):  # type: ignore[misc]
     def setup(self) -> None:
         self._layout = self._measures.layout()
 
-    def process(
-        self, element: tuple[int, Iterable[Packet]], systems: Sequence[str]
-    ) -> Iterator[Keyed]:
+    def process(self, element: tuple[int, Iterable[Packet]]) -> Iterator[Keyed]:
         packets = list(element[1])
         of_block = {packet.meta["block"]: packet.arrays for packet in of_kind(packets, SUMS)}
         units = [packet.meta["units"] for packet in of_kind(packets, UNITS)]
-        (name, value), *_ = (packet.meta["slice"] for packet in of_kind(packets, SUMS))
+        meta = of_kind(packets, SUMS)[0].meta
+        name, value = meta["slice"]
+        systems: list[str] = meta["systems"]
         plain = of_block[0]["sums"][0]
         took = sum(int(arrays[TOOK][0]) for arrays in of_block.values())
         yield 0, Packet(TOOK, {TOOK: {stopwatch.count(progress.RESAMPLE): took}})

@@ -19,6 +19,8 @@ from transforms.packets import Keyed, Packet
 
 VALUES = "values"
 NUMBERS = "numbers"
+EDGES = "edges"
+TOPS = "tops"
 
 OTHER = "other"
 """The value of all that are not among the most frequent."""

@@ -19,13 +19,16 @@ from scoring.data_report import count_texts
 from scoring.joining import Examples, Joined
 from scoring.segments import Layout, SegmentTokens, TokenTrack
 from scoring.text.recipe import TextRecipe, token_tracks
-from transforms import accounts, data, progress, slices, stopwatch
+from transforms import accounts, broadcast, data, progress, slices, stopwatch
 from transforms.packets import Keyed, Packet, of_kind
 from transforms.read import REFUSED_REFERENCES, ROWS
 from transforms.sources import HYPOTHESES, REFERENCES
 from transforms.stopwatch import Stopwatch
 
 TOKENS = "tokens"
+SYSTEMS = "systems"
+"""Kind of packet: the names of all systems, see transforms/broadcast.py."""
+
 SHUFFLED = "shuffled"
 """Kind of packet: rows of example_id and the text of another example, see transforms/floor.py."""
 
@@ -126,16 +129,13 @@ def with_baseline(systems: list[str], baseline: str) -> list[str]:
 
 @dataclass
 class JoinAndTokenise(beam.PTransform):  # type: ignore[misc]
-    """(partition, rows) -> main: (partition, ``TOKENS``); accounts.ACCOUNT: (partition, account)
-    and, if texts are looked at, (partition, data.DATA).
+    """(partition, rows, ``SYSTEMS`` and slices.EDGES) -> main: (partition, ``TOKENS``);
+    accounts.ACCOUNT: (partition, account) and, if texts are looked at, (partition, data.DATA).
 
-    systems: a side input of the names of all systems (a short list); edges: of those of bins.
     look_limit: of what is looked at, see ``data.Look``.
     """
 
     text: Text
-    systems: beam.pvalue.AsSingleton
-    edges: beam.pvalue.AsSingleton
     look_limit: int = 0
 
     def expand(self, rows: beam.PCollection[Keyed]) -> beam.pvalue.DoOutputsTuple:
@@ -143,7 +143,7 @@ class JoinAndTokenise(beam.PTransform):  # type: ignore[misc]
             rows
             | "ByPartition" >> beam.GroupByKey()
             | "Join"
-            >> beam.ParDo(_Join(self.text, self.look_limit), self.systems, self.edges)
+            >> beam.ParDo(_Join(self.text, self.look_limit))
             .with_output_types(Keyed, **{accounts.ACCOUNT: Keyed})
             .with_outputs(accounts.ACCOUNT, main=TOKENS)
         )
@@ -156,15 +156,13 @@ class _Join(beam.DoFn):  # type: ignore[misc]
     def setup(self) -> None:
         self._recipes = self._text.recipes()
 
-    def process(
-        self,
-        element: tuple[int, Iterable[Packet]],
-        systems: Sequence[str],
-        edges: slices.Edges,
-    ) -> Iterable[object]:
+    def process(self, element: tuple[int, Iterable[Packet]]) -> Iterable[object]:
         watch = Stopwatch()
-        partition, packets = element
-        packets = list(packets)
+        partition, packets = element[0], list(element[1])
+        if not broadcast.has_more(packets, SYSTEMS, slices.EDGES):
+            return
+        systems: list[str] = broadcast.from_packets(packets, SYSTEMS)
+        edges: slices.Edges = broadcast.from_packets(packets, slices.EDGES)
         hypotheses = _rows(packets, HYPOTHESES, _no_hypotheses(self._text.hypothesis_columns))
         of_references = _rows(packets, REFERENCES, _no_references(self._text.reference_columns))
         given, shuffled = len(hypotheses), _rows(packets, SHUFFLED, _NO_SHUFFLED)

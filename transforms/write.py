@@ -16,7 +16,7 @@ from schemas import tables
 from schemas.errors import OutputError
 from scoring import comparisons, evaluation, hashing, references, samples
 from scoring.evaluation import OVERALL, StatisticsLayout
-from transforms import accounts, data, files, folder, progress, scores, stopwatch
+from transforms import accounts, broadcast, data, files, folder, progress, scores, stopwatch
 from transforms.folder import MANIFEST
 from transforms.frequencies import TABLE, SavedTable
 from transforms.packets import Keyed, Packet, of_kind
@@ -24,10 +24,9 @@ from transforms.reference_types import counts_of
 from transforms.samples import SAMPLES, from_packet
 from transforms.scores import Measures, statistics_examples
 from transforms.stopwatch import TOOK, Stopwatch
-from transforms.tokens import TYPES
+from transforms.tokens import SYSTEMS, TYPES
 
 WRITTEN = "written"
-START = "start"
 
 
 def own_table(track: str) -> str:
@@ -41,10 +40,7 @@ CI_METHOD = "percentile of Poisson bootstrap"
 
 @dataclass
 class WriteSegments(beam.PTransform):  # type: ignore[misc]
-    """(partition, statistics) -> (0, the file written for it).
-
-    Without a side input: portable runners would send the statistics to a stage of its own.
-    """
+    """(partition, statistics) -> (0, the file written for it)."""
 
     measures: Measures
     output: str
@@ -159,20 +155,18 @@ class Run:
 
 @dataclass
 class WriteResults(beam.PTransform):  # type: ignore[misc]
-    """(0, scores, accounts, files written, fingerprints) -> the manifest, written last."""
+    """(0, tokens.SYSTEMS, scores, accounts, files written, fingerprints) -> the manifest, written
+    last."""
 
     run: Run
     measures: Measures
-    systems: beam.pvalue.AsSingleton
 
     def expand(self, parts: beam.PCollection[Keyed]) -> beam.PCollection[Keyed]:
         return (
             parts
             | "Together" >> beam.GroupByKey()
             | "Results"
-            >> beam.ParDo(_WriteResults(self.run, self.measures), self.systems).with_output_types(
-                Keyed
-            )
+            >> beam.ParDo(_WriteResults(self.run, self.measures)).with_output_types(Keyed)
         )
 
 
@@ -180,10 +174,9 @@ class _WriteResults(beam.DoFn):  # type: ignore[misc]
     def __init__(self, run: Run, measures: Measures) -> None:
         self._run, self._measures = run, measures
 
-    def process(
-        self, element: tuple[int, Iterable[Packet]], systems: Sequence[str]
-    ) -> Iterator[Keyed]:
+    def process(self, element: tuple[int, Iterable[Packet]]) -> Iterator[Keyed]:
         run, packets = self._run, list(element[1])
+        systems: list[str] = broadcast.from_packets(packets, SYSTEMS)
         told = [p.meta["counts"] for p in of_kind(packets, accounts.ACCOUNT)]
         told += [p.meta[TOOK] for p in packets if TOOK in p.meta]
         counts, seconds = stopwatch.apart(accounts.merge(told))

@@ -34,7 +34,7 @@ def same_packet(one: Packet, other: Packet) -> bool:
 def sums(seed: int) -> Packet:
     values = np.random.default_rng(seed).integers(0, 2**61, (3, 2, 4))
     won = np.random.default_rng(seed).integers(0, 2**61, (2, 6))
-    return sums_packet("topic", "天气", {"sums": values, "outcomes": won})
+    return sums_packet(("topic", "天气"), ["a", "b"], {"sums": values, "outcomes": won})
 
 
 def is_equal(one: object, other: object) -> bool:
@@ -149,11 +149,11 @@ def test_sums_are_added() -> None:
     for name in ("sums", "outcomes"):
         expected = sums(1).arrays[name] + sums(2).arrays[name]
         assert (total.arrays[name] == expected).all()
-    assert total.meta == {"slice": ["topic", "天气"]}
+    assert total.meta == {"slice": ["topic", "天气"], "systems": ["a", "b"]}
 
 
 def test_sums_of_two_slices_under_one_key_are_an_error() -> None:
-    other = sums_packet("topic", "工作", {"sums": np.ones((3, 2, 4), np.int64)})
+    other = sums_packet(("topic", "工作"), ["a", "b"], {"sums": np.ones((3, 2, 4), np.int64)})
     with pytest.raises(ValueError, match="two slices share one key"):
         check_combiner(SumFn(), [sums(1), other], same_packet)
 
