@@ -229,7 +229,7 @@ def claim(planned: Planned, call: Call) -> beam.Pipeline:
 
 def run(planned: Planned, root: beam.Pipeline) -> None:
     """Run the job, wait for it. Raises what a worker raises, or RuntimeError."""
-    with root:
+    with evaluation.spilling(root), root:
         define_pipeline(root, planned)
 
 

@@ -9,6 +9,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from pipelines import measured, progress, recipes
 from pipelines import output as folders
 from runners import choice, probes, signatures
 from runners.base import Given, Job
-from runners.options import Options
+from runners.options import Options, workers_are_here
 from schemas.configuration import Evaluation
 from schemas.errors import ConfigurationError, UnavailableError
 from scoring import hashing
@@ -41,6 +42,7 @@ from transforms import (
     scores,
     slices,
     sources,
+    spill,
     tokens,
     write,
 )
@@ -300,8 +302,13 @@ def _check_job_service(endpoint: str | None) -> None:
 
 def run(plan: Plan, root: beam.Pipeline) -> None:
     """Run the job, wait for it. Raises what a worker raises, or RuntimeError."""
-    with root:
+    with spilling(root), root:
         define_pipeline(root, plan)
+
+
+def spilling(root: beam.Pipeline) -> AbstractContextManager[None]:
+    """While this is open, what passes between stages lies in a file, if all workers can read it."""
+    return spill.opened() if workers_are_here(root.options) else nullcontext()
 
 
 def tally(plan: Plan) -> progress.Tally:

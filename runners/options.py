@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, PortableOptions, StandardOptions
 
 
 class Options(PipelineOptions):  # type: ignore[misc]
@@ -20,3 +20,10 @@ class Options(PipelineOptions):  # type: ignore[misc]
         if cls not in views:
             views[cls] = super().view_as(cls)
         return views[cls]
+
+
+def workers_are_here(options: PipelineOptions) -> bool:
+    """Whether all workers of a job are this process, or are started by it."""
+    runner = options.view_as(StandardOptions).runner
+    environment = options.view_as(PortableOptions).environment_type
+    return bool(runner == "FnApiRunner" or environment == "LOOPBACK")

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from transforms import spill
+
 _HEADER = struct.Struct("<I")
 _ALIGNMENT = 8
 _IPC = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
@@ -92,7 +94,7 @@ class Packet:
             padding = -size % _ALIGNMENT
             parts += [bytes(padding), data]
             size += padding + length
-        return b"".join(parts)
+        return spill.put(b"".join(parts))
 
     @classmethod
     def decode(cls, data: bytes) -> Packet:
@@ -104,8 +106,8 @@ class Packet:
     def _read(self) -> str:
         if self._kind is not None:
             return self._kind
-        data = self._data
-        assert data is not None
+        assert self._data is not None
+        data = spill.get(self._data)
         (length,) = _HEADER.unpack_from(data)
         start = _HEADER.size + length
         kind, self._meta, array_parts, table_parts = json.loads(data[_HEADER.size : start])
@@ -125,7 +127,7 @@ class Packet:
     def nbytes(self) -> int:
         """About how large the packet is."""
         if self._data is not None:
-            return len(self._data)
+            return spill.size(self._data)
         arrays: int = sum(a.nbytes for a in self._arrays.values())
         return arrays + sum(int(table.nbytes) for table in self._tables.values())
 
