@@ -59,7 +59,9 @@ def test_the_image_installs_what_is_pinned_and_is_not_root() -> None:
     copied = set(re.findall(r"^COPY (\w+) \1$", DOCKERFILE, re.MULTILINE))
     assert copied == {"schemas", "scoring", "transforms", "runners", "pipelines"}
     user = re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE)[-1]
-    assert int(user.split(":")[0]) > 1000
+    number = re.search(r"^ARG WORKER_UID=(\d+)$", DOCKERFILE, re.MULTILINE)
+    assert user == "${WORKER_UID}" and number and int(number[1]) > 1000
+    assert "useradd --create-home --uid ${WORKER_UID} " in DOCKERFILE
     # Nothing is fetched when it runs.
     assert "RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1" in DOCKERFILE
     after = DOCKERFILE[DOCKERFILE.index("USER ") :]
@@ -82,6 +84,17 @@ def test_the_pool_of_compose_is_beside_its_taskmanager() -> None:
     context = (IMAGE / services["workers"]["build"]["context"]).resolve()
     assert context == ROOT
     assert (context / services["workers"]["build"]["dockerfile"]).is_file()
+
+
+def test_the_workers_of_compose_can_write_into_the_folder_that_the_job_makes() -> None:
+    # On a disk nobody else can; and boot ends at once for a user that the image does not know.
+    workers = compose()["services"]["workers"]
+    assert workers["build"]["args"] == {"WORKER_UID": "${LIANGCHI_UID:-10001}"}
+    assert "user" not in workers
+    assert workers["read_only"]
+    # Boot leaves a file in its working folder.
+    assert {place.partition(":")[0] for place in workers["tmpfs"]} == {"/tmp", "/home/liangchi"}
+    assert all(place.endswith(":mode=1777") for place in workers["tmpfs"])
 
 
 @pytest.mark.parametrize("where", ["compose", "kubernetes"])
