@@ -12,32 +12,32 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import Any, TypeVar
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines import evaluation, failures
+from pipelines import evaluation, failures, recipes
 from pipelines.options import Call
 from pipelines.text import printable
 from runners import choice, probes
 from runners.base import Given, Job
 from schemas.errors import UserError
-from transforms import create, facts, files
+from transforms import create, facts, files, stores
 
 INPUT_SECONDS = 120.0
 OUTPUT_SECONDS = 30.0
 JOB_SECONDS = 90.0
 
-OK, WRONG, UNKNOWN = "ok", "WRONG", "-"
+OK, WRONG, NOTE, UNKNOWN = "ok", "WRONG", "note", "-"
 
 
 @dataclass(frozen=True)
 class Line:
-    """What was found of one thing. state: OK, WRONG, or UNKNOWN: not asked."""
+    """What was found of one thing. state: OK, WRONG, NOTE (it may do), or UNKNOWN: not asked."""
 
     state: str
     name: str
@@ -83,9 +83,17 @@ def examined(found: dict[str, Any]) -> Iterator[Line]:
         yield line
         return
     assert call is not None
+    stores.use(call.beam)
+    try:
+        parts = recipes.of_tracks(call.config)
+        ours |= {facts.of_recipe(n): recipes.made(p, "").signature() for n, p in parts.items()}
+    except UserError as error:
+        yield Line(WRONG, "settings", str(error))
+        return
     job, plan_line = _input(found, call)
     yield plan_line
-    yield from _output(found)
+    output = _output(found)
+    yield output
     try:
         where = choice.effective(call.beam, job)
     except UserError as error:
@@ -93,7 +101,7 @@ def examined(found: dict[str, Any]) -> Iterator[Line]:
         return
     yield Line(OK, "options", f"runner {where.runner.name}, as {where.beam}; more by --plan")
     for warning in where.warnings:
-        yield Line(WRONG, "options", warning)
+        yield Line(NOTE, "options", warning)
     services = list(_services(where, Given(call.beam)))
     yield from services
     if any(line.state == WRONG for line in services):
@@ -101,7 +109,14 @@ def examined(found: dict[str, Any]) -> Iterator[Line]:
     elif where.runner.name == "dataflow":
         yield Line(UNKNOWN, "workers", "not asked: a job of Dataflow takes minutes and is paid for")
     else:
-        yield from _workers(where, job, ours, found.get("output"))
+        question = {
+            "arguments": where.arguments,
+            # What cannot be done here would be said a second time.
+            "inputs": sorted({job.inputs[0], job.inputs[-1]}) if job.inputs else [],
+            "recipes": {name: asdict(part) for name, part in parts.items()},
+        }
+        folder = files.absolute(found["output"]) if output.state == OK else None
+        yield from _workers(where, job, ours, question, folder)
 
 
 def _call(found: dict[str, Any]) -> tuple[Call | None, Line | None]:
@@ -129,25 +144,26 @@ def _input(found: dict[str, Any], call: Call) -> tuple[Job, Line]:
     return evaluation.job(plan), Line(OK, "input", f"{text}partitions")
 
 
-def _output(found: dict[str, Any]) -> Iterator[Line]:
+def _output(found: dict[str, Any]) -> Line:
     if not found["output"]:
-        yield Line(UNKNOWN, "output", "not written to: no --output")
-        return
+        return Line(UNKNOWN, "output", "not written to: no --output")
     folder = files.absolute(found["output"])
     try:
         held = within(OUTPUT_SECONDS, lambda: _write_probe(folder))
+    except TooLate as error:
+        return Line(WRONG, "output", f"{folder}: {error}")
     except Exception as error:
-        yield Line(WRONG, "output", f"{folder}: cannot be written: {_said(error)}")
-        return
+        return Line(WRONG, "output", f"{folder}: cannot be written: {_said(error)}")
     if held and not found["overwrite"]:
         said = f"{folder}: holds {held[0]!r} already; a run needs a new or empty folder"
-        yield Line(WRONG, "output", said)
-    else:
-        yield Line(OK, "output", f"{folder}: written to and deleted again")
+        return Line(WRONG, "output", said)
+    return Line(OK, "output", f"{folder}: written to and deleted again")
 
 
 def _write_probe(folder: str) -> list[str]:
     """Write a file into a folder, delete it; what else the folder holds."""
+    if not files.is_local(folder):
+        stores.check(folder)  # what is not there is known at once
     held = files.listing(folder)
     new = files.is_local(folder) and not os.path.exists(folder)
     path = _probe(folder)
@@ -231,14 +247,16 @@ def _jar(jar: str, version: str) -> Line:
 
 
 def _workers(
-    where: choice.Effective, job: Job, ours: dict[str, str], output: str | None
+    where: choice.Effective,
+    job: Job,
+    ours: dict[str, str],
+    question: dict[str, Any],
+    folder: str | None,
 ) -> Iterator[Line]:
-    inputs = sorted({job.inputs[0], job.inputs[-1]}) if job.inputs else []
-    folder = files.absolute(output) if output else None
     probe = _probe(folder) if folder else None
     try:
         with _left_as_it_was(folder, probe):
-            yield from _told(where, job, ours, inputs, probe)
+            yield from _told(where, job, ours, question | {"probe": probe})
     except TooLate as error:
         said = f"a job of one element: {error}. Is the worker pool there, where its workers look?"
         yield Line(WRONG, "workers", said)
@@ -265,20 +283,19 @@ def _told(
     where: choice.Effective,
     job: Job,
     ours: dict[str, str],
-    inputs: Sequence[str],
-    probe: str | None,
+    question: dict[str, Any],
 ) -> Iterator[Line]:
-    told = _ask(where, inputs, probe)
+    told = _ask(question)
     differing = {n: told.get(n, {"unknown"}) for n in ours if told.get(n) != {ours[n]}}
     if differing:
         each = "; ".join(f"{n} {', '.join(sorted(v))}" for n, v in differing.items())
         yield Line(WRONG, "workers", f"are not as here: {each}. Install the same, or use one image")
     else:
-        yield Line(OK, "workers", "the same versions, code and dictionary as here")
-    if inputs:
+        yield Line(OK, "workers", "the same versions, code, dictionary and tokenizer as here")
+    if question["inputs"]:
         yield Line(OK, "workers", "can read the input")
-    if probe is not None:
-        yield _seen(probe)
+    if question["probe"] is not None:
+        yield _seen(question["probe"])
     yield _memory(where, job, told.get(facts.MEMORY, set()))
 
 
@@ -286,13 +303,12 @@ class JobFailed(Exception):
     """The job of one element failed; what it said."""
 
 
-def _ask(where: choice.Effective, inputs: Sequence[str], probe: str | None) -> Told:
+def _ask(question: dict[str, Any]) -> Told:
     """What the workers tell. In a process of its own, which can be ended when it hangs: a worker
     pool that is not there makes some runners wait for ever.
 
     Raises TooLate, JobFailed.
     """
-    question = json.dumps({"arguments": where.arguments, "inputs": inputs, "probe": probe})
     # S603: the call is fixed.
     with subprocess.Popen(
         [sys.executable, "-m", "pipelines.doctor"],
@@ -303,7 +319,7 @@ def _ask(where: choice.Effective, inputs: Sequence[str], probe: str | None) -> T
         start_new_session=True,
     ) as process:
         try:
-            answer, log = process.communicate(question, timeout=JOB_SECONDS)
+            answer, log = process.communicate(json.dumps(question), timeout=JOB_SECONDS)
         except subprocess.TimeoutExpired as error:
             raise TooLate(f"no answer within {JOB_SECONDS:.0f} s") from error
         finally:
@@ -323,7 +339,9 @@ def _answer(question: str) -> None:
     """Run the job of one element and print what its workers tell."""
     asked = json.loads(question)
     root = beam.Pipeline(options=PipelineOptions(asked["arguments"]))
-    tell = beam.Map(facts.tell, asked["inputs"], asked["probe"])
+    parts = {name: recipes.Parts(**fields) for name, fields in asked["recipes"].items()}
+    made = {name: recipes.made(part, "") for name, part in parts.items()}
+    tell = beam.Map(facts.tell, asked["inputs"], asked["probe"], made)
     root | "One" >> create.Create([b""], bytes) | "Tell" >> tell
     result = root.run()
     result.wait_until_finish()
@@ -337,7 +355,10 @@ def _worker_error(error: Exception) -> str:
     text = str(error)
     if "No module named" in text:
         return "have no liangchi (or another one): use its image, or install the same version there"
-    return f"{_said(error)}. They must see the same files as this machine, and be able to write"
+    if failures.nobody_at(text):
+        return _said(error)
+    said = _said(error).rstrip(".")
+    return f"{said}. They must see the same files as this machine, and be able to write"
 
 
 def _seen(probe: str) -> Line:
@@ -365,6 +386,8 @@ def _memory(where: choice.Effective, job: Job, told: set[str]) -> Line:
 
 def _said(error: BaseException) -> str:
     found = failures.user_error(error)
+    if found is None and isinstance(error, OSError) and error.strerror:
+        return error.strerror + (f": {error.filename}" if error.filename else "")
     return str(found) if found else failures.summary(error)
 
 

@@ -53,11 +53,29 @@ def user_error(error: BaseException) -> UserError | None:
     if found := re.findall(pattern, text, re.MULTILINE | re.DOTALL):
         made = UnavailableError if issubclass(names[found[-1][0]], UnavailableError) else UserError
         return made(found[-1][1].strip())
+    if (address := nobody_at(text)) is not None:
+        return UnavailableError(
+            f"nobody answers at {address}, where the job looks for its workers or services.\n"
+            "Start what should be there (--environment_config names the worker pool as the runner "
+            "sees it); `liangchi doctor` looks at every part."
+        )
     if refused := _OS_ERROR.findall(_STEP.sub("", text)):
         message, number = refused[-1]
         if int(number) in _REFUSALS:
             return _refused(message, int(number))
     return None
+
+
+_NOBODY = re.compile(
+    r"StatusCode\.UNAVAILABLE\s+details = \"failed to connect to all addresses; "
+    r"last error: [A-Z]+: (?:ipv[46]:)?(\S+): "
+)
+
+
+def nobody_at(text: str) -> str | None:
+    """The address that gRPC could not connect to, if that is what an error says."""
+    found = _NOBODY.search(text)
+    return found[1] if found else None
 
 
 def _without_step(error: UserError) -> UserError:

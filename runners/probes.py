@@ -13,7 +13,10 @@ ANSWER_SECONDS = 5.0
 
 
 def job_options(endpoint: str, seconds: float = ANSWER_SECONDS) -> set[str]:
-    """The names of the options that a job service knows. Raises OSError if it does not answer."""
+    """The names of the options that a job service knows (Prism names none).
+
+    Raises OSError if none answers there.
+    """
     request = beam_job_api_pb2.DescribePipelineOptionsRequest()
     with grpc.insecure_channel(endpoint) as channel:
         service = beam_job_api_pb2_grpc.JobServiceStub(channel)
@@ -21,7 +24,8 @@ def job_options(endpoint: str, seconds: float = ANSWER_SECONDS) -> set[str]:
             answer = service.DescribePipelineOptions(request, timeout=seconds)
         except grpc.RpcError as error:
             if error.code() == grpc.StatusCode.UNIMPLEMENTED:
-                return set()  # Prism: it speaks, and describes nothing
+                # Such as the port of a worker pool, or of a job server's artifacts.
+                raise OSError("what answers there takes no jobs") from error
             raise OSError(f"{error.code().name}: {error.details()}") from error
     return {option.name for option in answer.options}
 

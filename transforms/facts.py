@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from importlib.resources import files as resources
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import apache_beam as beam
 from apache_beam.metrics import Metrics
 
+from scoring.text.recipe import TextRecipe
 from transforms import files
 
 NAMESPACE = "liangchi.doctor"
@@ -72,10 +73,19 @@ def _text(path: str) -> str:
         return ""
 
 
-def tell(_: bytes, inputs: Sequence[str], probe: str | None) -> None:
+def of_recipe(name: str) -> str:
+    """What the signature of a track's recipe is called among facts."""
+    return f"recipe of {name}"
+
+
+def tell(
+    _: bytes, inputs: Sequence[str], probe: str | None, recipes: Mapping[str, TextRecipe]
+) -> None:
     """Tell of this worker in names of counters: of all that a job has, every runner brings these
-    back. inputs: files to open; probe: a file to write."""
+    back. inputs: files to open; probe: a file to write; recipes: what texts will be cut by, whose
+    signatures name the versions of packages and the hashes of models that this worker has."""
     told = of_this_process()
+    told |= {of_recipe(name): recipe.signature() for name, recipe in recipes.items()}
     told[MEMORY] = str(memory() or "")
     for path in inputs:
         with files.open_bytes(path) as file:

@@ -6,6 +6,7 @@ import contextlib
 import http.server
 import io
 import json
+import os
 import socket
 import threading
 import time
@@ -16,7 +17,7 @@ from typing import Any
 import harness
 import pytest
 
-from pipelines import command, doctor
+from pipelines import command, doctor, options, recipes
 from runners import probes
 from transforms import facts
 
@@ -41,7 +42,7 @@ def test_a_healthy_place_is_fine_and_nothing_is_left(tmp_path: Path) -> None:
     assert code == 0, wrong(lines)
     assert {line["state"] for line in lines} == {"ok"}
     text = [line["text"] for line in lines]
-    assert "the same versions, code and dictionary as here" in text
+    assert "the same versions, code, dictionary and tokenizer as here" in text
     assert {"can read the input", "can write to the output"} < set(text)
     assert list(output.parent.iterdir()) == []
 
@@ -63,12 +64,50 @@ def test_workers_that_are_not_as_here_are_named(monkeypatch: pytest.MonkeyPatch)
     ours = facts.of_this_process()
     told = {name: {value} for name, value in ours.items()}
     told |= {"pyarrow": {"1.0", ours["pyarrow"]}, facts.MEMORY: {"1000"}}
+    told |= {facts.of_recipe("main"): {"lindera:lindera-python-jieba=0"}}
     monkeypatch.setattr(doctor, "_ask", lambda *given: told)
     code, lines = examined()
     assert code == 2
     assert "are not as here: pyarrow 1.0" in wrong(lines)
-    assert "jieba" not in wrong(lines)
+    assert "recipe of main lindera:lindera-python-jieba=0" in wrong(lines)
+    assert "dictionary of jieba" not in wrong(lines)
     assert "a worker needs about 0.3 GB, and has 0.0 GB" in wrong(lines)
+
+
+def test_a_store_without_credentials_is_said_within_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setattr(doctor, "_ask", lambda question: pytest.fail() if question["probe"] else {})
+    start = time.monotonic()
+    code, lines = examined("--output", "s3://bucket/run")
+    assert time.monotonic() - start < doctor.OUTPUT_SECONDS
+    assert code == 2
+    assert "the store wants credentials" in wrong(lines)
+    assert wrong(lines).count("bucket") == 2
+
+
+def test_what_only_may_go_wrong_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {name: {value} for name, value in facts.of_this_process().items()}
+    told |= {facts.of_recipe("main"): {measured_signature()}, facts.MEMORY: {"9000000000"}}
+    monkeypatch.setattr(doctor, "_ask", lambda question: told)
+    monkeypatch.setattr(probes, "job_options", lambda endpoint: {"flink_master"})
+    code, lines = examined(
+        *("--runner", "flink", "--flink_version", "1.20", "--job_endpoint", "h:8099"),
+        *("--parallelism", "9", *harness.CHAT_INPUTS.flags()),
+    )
+    assert code == 0, wrong(lines)
+    notes = [line["text"] for line in lines if line["state"] == "note"]
+    assert any("--parallelism=9" in note for note in notes)
+    assert any("a path of this machine" in note for note in notes)
+
+
+def measured_signature() -> str:
+    """Of the recipe of a call that says nothing of it."""
+    call = options.parse([*harness.CHAT_INPUTS.flags(), "--output", "-"])
+    return recipes.made(recipes.of_tracks(call.config)["main"]).signature()
 
 
 def test_workers_without_liangchi_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
