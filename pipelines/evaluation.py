@@ -345,6 +345,7 @@ def job(plan: Plan) -> Job:
         outputs=tuple(files.absolute(path) for path in (config.output, saved) if path),
         largest_element=max(guess.largest for guess in guesses),
         slice_sums=max(guess.together for guess in guesses),
+        shuffled=sum(guess.bytes for guess in guesses),
     )
 
 

@@ -21,8 +21,8 @@ class Job:
     """What a runner must know of a job before it is submitted.
 
     input_bytes: uncompressed, of the columns read. partitions: how many tasks most stages have.
-    inputs, outputs: files and folders, absolute. largest_element, slice_sums: bytes, estimated, of
-    one element and of all draws of one slice.
+    inputs, outputs: files and folders, absolute. largest_element, slice_sums, shuffled: bytes,
+    estimated, of one element, of all draws of one slice, and of all that passes between stages.
     """
 
     input_bytes: int
@@ -31,6 +31,7 @@ class Job:
     outputs: tuple[str, ...] = ()
     largest_element: int = 0
     slice_sums: int = 0
+    shuffled: int = 0
 
     @property
     def local_paths(self) -> list[str]:
@@ -104,7 +105,7 @@ class Runner:
 
 # What a worker holds (docs/runners.md): the process with Beam, pyarrow and a dictionary, and for
 # each thread a task's rows as they are read, as a partition, and as they are sent.
-_PROCESS_BYTES = 350_000_000
+PROCESS_BYTES = 350_000_000
 _TASK_BYTES = 200_000_000
 
 # The sums of a slice as they come, as draws in a row, and as scores.
@@ -116,7 +117,7 @@ def worker_memory(job: Job, threads: int) -> int:
 
     Only draws make it more: all of one slice are looked at together.
     """
-    return _PROCESS_BYTES + max(threads * _TASK_BYTES, _TIMES_SUMS * job.slice_sums)
+    return PROCESS_BYTES + max(threads * _TASK_BYTES, _TIMES_SUMS * job.slice_sums)
 
 
 def element_warning(job: Job) -> list[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 
 import pyarrow as pa
 
-from runners.base import Default, Given, Job, Runner
+from runners.base import PROCESS_BYTES, Default, Given, Job, Runner, worker_memory
 from schemas.errors import ConfigurationError
 
 NAMES = ("direct", "DirectRunner", "FnApiRunner")
@@ -35,10 +37,13 @@ def options(arguments: Sequence[str], input_bytes: int, tasks: int) -> list[str]
     given = {argument.split("=")[0] for argument in arguments}
     if given & {"--direct_running_mode", "--direct_num_workers"}:
         return []
-    workers = min(_cores(), tasks)
-    large = input_bytes > _PROCESSES_ABOVE_BYTES and workers > _PROCESSES_ABOVE_CORES
-    mode = "multi_processing" if large else "in_memory"
+    workers = min(cores(), tasks)
+    mode = "multi_processing" if _processes_pay(input_bytes, workers) else "in_memory"
     return [f"--direct_running_mode={mode}", f"--direct_num_workers={workers}"]
+
+
+def _processes_pay(input_bytes: int, workers: int) -> bool:
+    return input_bytes > _PROCESSES_ABOVE_BYTES and workers > _PROCESSES_ABOVE_CORES
 
 
 # Arrays of a few MB come and go by the thousand. glibc gives each back to the system at once and
@@ -60,24 +65,38 @@ def prepare() -> None:
         pa.set_memory_pool(pa.system_memory_pool())
 
 
-def _cores() -> int:
+def cores() -> int:
     """The cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-# Peak of what a local run holds, measured (docs/performance.md): everything that passes between
-# two stages sits in memory at once, some of it three times while the runner groups it.
+DISK_LEFT_BYTES = 1_000_000_000
+"""So much of a disk transforms/spill.py leaves to others."""
+
+# Peak of a run that holds in memory what passes between two stages, some of it three times while
+# the runner groups it; measured (docs/performance.md).
 _BASE_BYTES = 350_000_000
 _BYTES_OF_AN_INPUT_BYTE = 18.5
 _TIMES_SUMS = 5
 
 
+def spills(job: Job) -> bool:
+    """Whether the disk takes what passes between stages."""
+    free = _disk_free()
+    return free is not None and job.shuffled + DISK_LEFT_BYTES <= free
+
+
 def memory_needed(job: Job) -> int:
-    """About how much memory a local run needs."""
+    """About how much memory a local run needs, all its processes together."""
     passing = _BYTES_OF_AN_INPUT_BYTE * job.input_bytes + _TIMES_SUMS * job.slice_sums
-    return round(_BASE_BYTES + passing)
+    held = round(_BASE_BYTES + passing)
+    if not spills(job):
+        return held
+    workers = min(cores(), job.partitions)
+    processes = workers if _processes_pay(job.input_bytes, workers) else 0
+    return min(held, worker_memory(job, workers) + processes * PROCESS_BYTES)
 
 
 def memory_warning(job: Job) -> str:
@@ -85,12 +104,27 @@ def memory_warning(job: Job) -> str:
     needed, free = memory_needed(job), _memory_free()
     if free is None or needed <= free:
         return ""
-    return (
+    said = (
         f"a local run of this needs about {needed / 1e9:.1f} GB of memory, but "
         f"{free / 1e9:.1f} GB are free here: it may be ended by the system.\n"
-        "The local runner holds what passes between stages; on a cluster (--runner flink, "
-        "--runner dataflow) a worker holds one partition at a time."
     )
+    if not spills(job):
+        said += (
+            f"What passes between stages, about {job.shuffled / 1e9:.1f} GB, finds no room in "
+            f"{tempfile.gettempdir()}: name another folder by the variable TMPDIR.\n"
+        )
+    return said + (
+        "On a cluster (--runner flink, --runner dataflow) a worker holds one partition at a time."
+    )
+
+
+def _disk_free() -> int | None:
+    """Bytes that are free where temporary files go; None if other processes could not find one."""
+    try:
+        os.stat("/proc/self/fd")
+        return shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError:
+        return None
 
 
 def _memory_free() -> int | None:

@@ -79,24 +79,66 @@ def test_threads_hand_over_the_lock_much_sooner_than_python_does_by_itself() -> 
         sys.setswitchinterval(before)
 
 
-def test_the_memory_of_a_run_grows_with_its_input() -> None:
-    none, one, two = (direct.memory_needed(Job(n * LARGE, 1)) for n in range(3))
-    assert none > 0
-    assert two - one == pytest.approx(one - none, rel=1e-6)
+@pytest.fixture(params=["disk", "no disk"])
+def disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether there is a disk that takes what passes between stages."""
+    free = 10**15 if request.param == "disk" else None
+    monkeypatch.setattr(direct, "_disk_free", lambda: free)
+    return free is not None
 
 
-def test_the_memory_of_a_run_grows_with_its_draws() -> None:
-    few, many = (direct.memory_needed(Job(LARGE, 1, slice_sums=n * LARGE)) for n in range(2))
+def test_the_memory_of_a_run_grows_with_its_input_where_no_disk_takes_what_passes(
+    cores: Cores, disk: bool
+) -> None:
+    cores(2)
+    one, two, three = (direct.memory_needed(Job(n * LARGE, 50)) for n in range(1, 4))
+    assert one > 0
+    assert two - one == pytest.approx(three - two, rel=1e-6)
+    assert (two == one) is disk
+    assert direct.memory_needed(Job(SMALL, 50)) < 400_000_000
+
+
+def test_the_memory_of_a_run_grows_with_its_draws(cores: Cores, disk: bool) -> None:
+    cores(2)
+    few, many = (direct.memory_needed(Job(LARGE, 50, slice_sums=n * LARGE)) for n in range(2))
     assert many >= few + LARGE
 
 
-def test_a_run_that_the_machine_cannot_hold_is_told_before(
+def test_worker_processes_need_more_than_threads(
+    cores: Cores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(direct, "_disk_free", lambda: 10**15)
+    cores(8)
+    small, large = (direct.memory_needed(Job(size, 50)) for size in (LARGE // 8, LARGE))
+    assert large > small + 8 * 300_000_000
+
+
+def test_a_disk_that_is_too_small_for_what_passes_takes_none_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(direct, "_memory_free", lambda: direct.memory_needed(Job(LARGE, 1)))
-    assert direct.memory_warning(Job(LARGE, 1)) == ""
-    said = direct.memory_warning(Job(LARGE + SMALL, 1))
+    free = LARGE + direct.DISK_LEFT_BYTES
+    monkeypatch.setattr(direct, "_disk_free", lambda: free)
+    assert direct.spills(Job(LARGE, 50, shuffled=LARGE))
+    assert not direct.spills(Job(LARGE, 50, shuffled=LARGE + 1))
+
+
+def test_what_is_free_on_the_disk_is_read_from_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = direct._disk_free()
+    assert free is None or free >= 0
+    monkeypatch.setattr("tempfile.tempdir", "/nonexistent")
+    assert direct._disk_free() is None
+
+
+def test_a_run_that_the_machine_cannot_hold_is_told_before(
+    monkeypatch: pytest.MonkeyPatch, disk: bool
+) -> None:
+    needed = direct.memory_needed(Job(LARGE, 50))
+    monkeypatch.setattr(direct, "_memory_free", lambda: needed)
+    assert direct.memory_warning(Job(LARGE, 50)) == ""
+    monkeypatch.setattr(direct, "_memory_free", lambda: needed - 1)
+    said = direct.memory_warning(Job(LARGE, 50, shuffled=5 * LARGE))
     assert "GB are free here" in said
+    assert ("5.0 GB, finds no room in" in said) is not disk
     assert "--runner flink" in said
 
 

@@ -18,6 +18,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners import direct
 from runners.options import Options, workers_are_here
 from transforms import spill
 from transforms.packets import Packet, PacketCoder
@@ -179,6 +180,10 @@ def test_some_of_a_disk_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(spill, "LEFT_BYTES", 10**18)
         assert spill.put(b"a" * LARGE) == b"a" * LARGE
         assert os.stat(os.environ[spill.PLACE]).st_size == 0
+
+
+def test_what_is_reckoned_with_before_a_run_is_what_is_left() -> None:
+    assert direct.DISK_LEFT_BYTES == spill.LEFT_BYTES
 
 
 def test_a_folder_that_takes_no_file_is_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
