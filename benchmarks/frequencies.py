@@ -22,7 +22,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 import runners.direct
 from scoring import document_frequencies, hashing
 from scoring.metrics.tracks import MAIN
-from transforms import frequencies
+from transforms import frequencies, spill
 from transforms.frequencies import REQUEST
 from transforms.packets import Keyed, Packet
 
@@ -87,7 +87,8 @@ def main() -> None:
     del alone, asked, answers, table
     runners.direct.prepare()
     start, cpu = time.perf_counter(), time.process_time()
-    with beam.Pipeline(options=PipelineOptions(["--runner=FnApiRunner"])) as root:
+    options = PipelineOptions(["--runner=FnApiRunner"])
+    with spill.opened(), beam.Pipeline(options=options) as root:
         answered = (
             root
             | "Partitions" >> beam.Create(range(given.partitions), reshuffle=False)

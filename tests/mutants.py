@@ -622,6 +622,27 @@ MUTANTS = (
         "c for c in text",
         REPORT,
     ),
+    Mutant(
+        "two threads may append to the file of packets at once",
+        "transforms/spill.py",
+        "with self._writing:",
+        "with contextlib.nullcontext():",
+        ("tests/transforms/test_spill.py", "threads"),
+    ),
+    Mutant(
+        "a packet that was written half is looked for in the file",
+        "transforms/spill.py",
+        "return end - written if written == len(data) else None",
+        "return end - written",
+        ("tests/transforms/test_spill.py", "full_disk"),
+    ),
+    Mutant(
+        "workers of other machines are told where on this one a packet lies",
+        "runners/options.py",
+        'runner == "FnApiRunner" or environment == "LOOPBACK"',
+        'runner == "FnApiRunner" or environment != "DOCKER"',
+        ("tests/transforms/test_spill.py", "only_workers"),
+    ),
 )
 
 
