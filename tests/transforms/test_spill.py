@@ -201,6 +201,26 @@ def test_a_file_that_is_cut_is_an_error() -> None:
             spill.get(stands)
 
 
+def test_a_local_run_holds_no_packet_between_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = spill.put
+    sizes: list[tuple[int, int]] = []
+
+    def noted(data: bytes) -> bytes:
+        stands = put(data)
+        sizes.append((len(data), len(stands)))
+        return stands
+
+    monkeypatch.setattr(spill, "put", noted)
+    harness.run(harness.CHAT_INPUTS, tmp_path / "out", "--bootstrap", 100).fine()
+    large = [stands for size, stands in sizes if size >= spill.LEAST_BYTES]
+    assert len(large) > 10
+    assert {*large} == {REFERENCE_BYTES}
+    assert sum(size for size, _ in sizes) > 100 * sum(stands for _, stands in sizes)
+    assert spill.PLACE not in os.environ
+
+
 @pytest.mark.parametrize(
     ("arguments", "here"),
     [
