@@ -266,8 +266,11 @@ def _workers(
 
 @contextlib.contextmanager
 def _left_as_it_was(folder: str | None, probe: str | None) -> Iterator[None]:
-    """Delete what a worker wrote, also one whose job failed."""
+    """The folder as workers will find it: on a disk a run makes it here, and workers that are
+    another user may not write into it. What they wrote is deleted, also by one whose job failed."""
     new = folder is not None and files.is_local(folder) and not os.path.exists(folder)
+    if folder is not None and new:
+        os.makedirs(folder)
     try:
         yield
     finally:
@@ -358,7 +361,10 @@ def _worker_error(error: Exception) -> str:
     if failures.nobody_at(text):
         return _said(error)
     said = _said(error).rstrip(".")
-    return f"{said}. They must see the same files as this machine, and be able to write"
+    return (
+        f"{said}. They must see the same files as this machine, and be able to write into a folder "
+        "that this user makes"
+    )
 
 
 def _seen(probe: str) -> Line:

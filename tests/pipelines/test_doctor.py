@@ -74,6 +74,24 @@ def test_workers_that_are_not_as_here_are_named(monkeypatch: pytest.MonkeyPatch)
     assert "a worker needs about 0.3 GB, and has 0.0 GB" in wrong(lines)
 
 
+def test_workers_find_the_folder_as_a_run_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Made by them it would be theirs; a run makes it here, and they may be another user.
+    output = tmp_path / "out"
+    found: list[bool] = []
+
+    def ask(question: dict[str, object]) -> dict[str, set[str]]:
+        found.append(output.is_dir())
+        raise doctor.JobFailed(f"PermissionError: [Errno 13] Permission denied: '{output}/x'")
+
+    monkeypatch.setattr(doctor, "_ask", ask)
+    code, lines = examined(*harness.CHAT_INPUTS.flags(), "--output", output)
+    assert (code, found) == (2, [True])
+    assert "write into a folder that this user makes" in wrong(lines)
+    assert not output.exists()
+
+
 def test_a_store_without_credentials_is_said_within_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
