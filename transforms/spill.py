@@ -54,7 +54,7 @@ def opened() -> Iterator[None]:
             if before is not None:
                 os.environ[PLACE] = before
             # Whoever still reads or writes keeps the file open for as long.
-            _file.cache_clear()
+            _of_process.cache_clear()
 
 
 def put(data: bytes) -> bytes:
@@ -116,6 +116,11 @@ def _appending(place: str, flags: int) -> int:
     return os.open(place, flags | os.O_APPEND)
 
 
-@lru_cache(1)
 def _file(place: str) -> _File:
+    # A forked process would share the position after a write: it opens the file for itself.
+    return _of_process(place, os.getpid())
+
+
+@lru_cache(1)
+def _of_process(place: str, process: int) -> _File:
     return _File(place)

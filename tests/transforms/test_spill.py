@@ -4,6 +4,7 @@ can be had, everything is as without one."""
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -147,6 +148,22 @@ def test_threads_that_append_at_once_each_get_their_own() -> None:
         for thread in threads:
             thread.join()
     assert not wrong
+
+
+def test_a_forked_process_appends_for_itself() -> None:
+    def fine(number: int) -> bool:
+        made = [bytes([number]) * (LARGE + i) for i in range(200)]
+        return [spill.get(spill.put(data)) for data in made] == made
+
+    with spill.opened():
+        spill.put(b"a" * LARGE)  # opens the file
+        child = multiprocessing.get_context("fork").Process(
+            target=lambda: os._exit(0 if fine(1) else 1)
+        )
+        child.start()
+        assert fine(2)
+        child.join(harness.PATIENCE)
+        assert child.exitcode == 0
 
 
 def refused(*arguments: object) -> int:
