@@ -13,17 +13,10 @@ demo: $(VENV)/installed
 	  --hypotheses examples/chat/hypotheses --references examples/chat/references \
 	  --output $$output
 
-# Two halves at once, a core each; what the first says comes after the second. So that both take as
-# long, some tests of the pipelines are in the second half.
-MOVED := $(wildcard tests/pipelines/test_st*.py)
-OTHERS := $(wildcard tests/test_*.py) \
-  $(filter-out tests/pipelines/ tests/__pycache__/,$(wildcard tests/*/))
-
+# A process a core: each begins with its share of the tests, and when it has none left it takes some
+# from another. Many more processes than 4 would not fit in memory.
 test: $(VENV)/installed-test
-	@$(BIN)/python -m pytest tests/pipelines $(MOVED:%=--ignore=%) \
-	  > $(VENV)/pipelines.txt 2>&1 & first=$$!; \
-	code=0; $(BIN)/python -m pytest $(OTHERS) $(MOVED) || code=$$?; \
-	wait $$first || code=$$?; cat $(VENV)/pipelines.txt; exit $$code
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 # Without the simulations and mutants.
 quick: $(VENV)/installed-test

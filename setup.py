@@ -45,6 +45,7 @@ TEST = [
     "mypy>=1.15",
     "pycocoevalcap>=1.2",
     "pytest>=8",
+    "pytest-xdist>=3.8,<4",
     "PyYAML>=6",
     "ruff>=0.9",
     "sacrebleu>=2.6,<2.7",

@@ -688,7 +688,9 @@ class Job:
         return f"{name}, tests {self.tests}"
 
 
-def run_jobs(jobs: Sequence[Job]) -> Iterator[tuple[Job, int, float, str]]:
+def run_jobs(
+    jobs: Sequence[Job], processes: int = PROCESSES
+) -> Iterator[tuple[Job, int, float, str]]:
     """Every job with pytest's exit code, the seconds it took and what it printed, as they end.
 
     A job that ends otherwise than pytest does, or not at all, is no verdict: RuntimeError names
@@ -697,7 +699,7 @@ def run_jobs(jobs: Sequence[Job]) -> Iterator[tuple[Job, int, float, str]]:
     waiting = list(reversed(jobs))
     with tempfile.TemporaryDirectory(prefix="liangchi-mutants-") as folder, ExitStack() as cleaning:
         first = copy_tree(Path(folder) / "0")
-        others = [Path(folder) / str(number) for number in range(1, PROCESSES)]
+        others = [Path(folder) / str(number) for number in range(1, processes)]
         free = [first, *(Path(shutil.copytree(first, other)) for other in others)]
         running: dict[forked_pytest.Run, tuple[Job, ExitStack]] = {}
         while waiting or running:
@@ -721,13 +723,23 @@ def run_jobs(jobs: Sequence[Job]) -> Iterator[tuple[Job, int, float, str]]:
                 yield job, code, time.monotonic() - run.started, said
 
 
-def run_mutants(mutants: Sequence[Mutant]) -> Iterator[Outcome]:
+def parts(count: int) -> list[list[Mutant]]:
+    """All mutants in so many parts; those of the same tests, which are run on the unchanged sources
+    too, are in one."""
+    alike: dict[tuple[str, str], list[Mutant]] = {}
+    for mutant in MUTANTS:
+        alike.setdefault(mutant.tests, []).append(mutant)
+    groups = list(alike.values())
+    return [[mutant for group in groups[part::count] for mutant in group] for part in range(count)]
+
+
+def run_mutants(mutants: Sequence[Mutant], processes: int = PROCESSES) -> Iterator[Outcome]:
     """Every mutant's outcome, as they end. Raises RuntimeError if tests cannot judge."""
     for mutant in mutants:
         mutant.check(ROOT)
     unchanged = [Job(tests) for tests in dict.fromkeys(mutant.tests for mutant in mutants)]
     for job, code, seconds, said in run_jobs(
-        [*unchanged, *(Job(mutant.tests, mutant) for mutant in mutants)]
+        [*unchanged, *(Job(mutant.tests, mutant) for mutant in mutants)], processes
     ):
         if job.mutant:
             yield Outcome(job.mutant.name, code == TESTS_FAILED, seconds, said)

@@ -7,6 +7,8 @@ from pathlib import Path
 import mutants
 import pytest
 
+PARTS = 6
+
 
 def test_every_mutant_fits_the_sources() -> None:
     for mutant in mutants.MUTANTS:
@@ -38,7 +40,18 @@ def test_a_mutant_is_applied_to_a_copy_alone_and_taken_back(tmp_path: Path) -> N
         pass
 
 
+def test_every_mutant_is_in_one_part_with_those_of_the_same_tests() -> None:
+    parts = mutants.parts(PARTS)
+    assert len(parts) == PARTS and all(parts)
+    assert sorted(m.name for part in parts for m in part) == sorted(m.name for m in mutants.MUTANTS)
+    tests = [{mutant.tests for mutant in part} for part in parts]
+    assert sum(map(len, tests)) == len(set.union(*tests))
+
+
+# In parts, so that several processes can share them (pytest -n).
 @pytest.mark.slow
-def test_every_mutant_is_killed() -> None:
-    survived = [o.name for o in mutants.run_mutants(mutants.MUTANTS) if not o.killed]
-    assert survived == []
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_mutant_is_killed(part: int) -> None:
+    outcomes = list(mutants.run_mutants(mutants.parts(PARTS)[part], processes=1))
+    assert outcomes
+    assert [outcome.name for outcome in outcomes if not outcome.killed] == []

@@ -259,11 +259,17 @@ def run_process(
 
 
 def process_environment() -> dict[str, str]:
-    """This process' environment, in which Python finds the rooms of this tree first.
+    """This process' environment, in which Python finds the rooms of this tree first, and no
+    libraries of the clouds (tests/start).
 
     Worker processes inherit it.
     """
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, "PYTHONPATH": python_path(), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def python_path(*before: Path) -> str:
+    """PYTHONPATH of ``process_environment``, behind more folders."""
+    return os.pathsep.join(map(str, [*before, ROOT, ROOT / "tests" / "start"]))
 
 
 def _arguments(inputs: Inputs | Sequence[str], output: Path, flags: Sequence[object]) -> list[str]:

@@ -24,6 +24,8 @@ SITE = """
 import os
 import sys
 
+import without_clouds
+
 
 def install():
     import contextlib
@@ -92,8 +94,8 @@ def environment(place: Path, **more: str) -> dict[str, str]:
     site = place / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(SITE, encoding="utf-8")
-    paths = os.pathsep.join([str(site), str(harness.ROOT)])
-    return {"PYTHONPATH": paths, "KILLED": str(place / "killed"), **more}
+    path = harness.python_path(site)
+    return {"PYTHONPATH": path, "KILLED": str(place / "killed"), **more}
 
 
 def run(place: Path, *flags: object, **more: str) -> harness.Ran:

@@ -4,7 +4,6 @@ report for whoever mends it."""
 from __future__ import annotations
 
 import errno
-import os
 import socket
 import subprocess
 import sys
@@ -68,8 +67,7 @@ def run_failing(
     (described / "entry_points.txt").write_text(
         "[liangchi.tokenizers]\nfailing = failing_plugin:Failing\n", encoding="utf-8"
     )
-    paths = os.pathsep.join([str(plugin), str(harness.ROOT)])
-    given = {"PYTHONPATH": paths, "HOW": how, **environment}
+    given = {"PYTHONPATH": harness.python_path(plugin), "HOW": how, **environment}
     all_flags = ("--tokenizer", "failing", "--partitions", 4, *flags)
     return harness.run_process(harness.CHAT_INPUTS, folder / "out", *all_flags, environment=given)
 

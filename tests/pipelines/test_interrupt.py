@@ -80,10 +80,9 @@ class Started:
         self.temporary, self.markers = folder / "tmp", folder / "markers"
         for made in (self.temporary, self.markers):
             made.mkdir()
-        rooms = os.pathsep.join([str(plugin(folder / "installed")), str(harness.ROOT)])
         environment = {
             **harness.process_environment(),
-            "PYTHONPATH": rooms,
+            "PYTHONPATH": harness.python_path(plugin(folder / "installed")),
             "TMPDIR": str(self.temporary),
             "BUSY_MARKERS": str(self.markers),
             "BUSY_HOW": how,

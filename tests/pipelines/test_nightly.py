@@ -78,7 +78,7 @@ class Night:
         command.chmod(0o755)
         self.environment = {
             **harness.process_environment(),
-            "PYTHONPATH": os.pathsep.join([str(described.parent), str(harness.ROOT)]),
+            "PYTHONPATH": harness.python_path(described.parent),
             "LIANGCHI": str(command),
             "STATE": str(place),
             "PAUSE": "0",
