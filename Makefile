@@ -13,10 +13,13 @@ demo: $(VENV)/installed
 	  --hypotheses examples/chat/hypotheses --references examples/chat/references \
 	  --output $$output
 
-# A process a core: each begins with its share of the tests, and when it has none left it takes some
-# from another. Many more processes than 4 would not fit in memory.
+# A process a core and one more, for some tests wait for what they started. Each begins with its
+# share of the tests, and takes some from another when it has none left. More than 5 processes want
+# more memory than many a machine has.
+PROCESSES := $(shell expr 1 + `nproc 2>/dev/null || echo 2`)
+
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 5 --dist worksteal
 
 # Without the simulations and mutants.
 quick: $(VENV)/installed-test
@@ -46,8 +49,10 @@ $(VENV)/installed: setup.py constraints.txt | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
+# Python compiles what is imported when it is: of all that is installed, a small part.
 $(VENV)/installed-test: setup.py constraints.txt | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile \
+	  -c constraints.txt -e ".[test]"
 	touch $@ $(VENV)/installed
 
 # The name of the binary has no version, so the stamp has: another Beam builds another one.

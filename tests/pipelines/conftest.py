@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import harness
 import pytest
+from apache_beam.transforms import core
+
+# To warn of a function that both yields and returns a value, Beam reads the source of each at every
+# step that is made of it. Here the same graph is built hundreds of times.
+core._check_fn_use_yield_and_return = lru_cache(1000)(core._check_fn_use_yield_and_return)
 
 
 @pytest.fixture(scope="session")

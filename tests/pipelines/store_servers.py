@@ -8,7 +8,6 @@ import contextlib
 import http.client
 import http.server
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -259,7 +258,6 @@ def _process(module: str, *arguments: str, port: int) -> Iterator[None]:
         [sys.executable, "-m", module, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
     try:
         end = time.monotonic() + harness.PATIENCE

@@ -142,7 +142,7 @@ def by_library(corpus: Sequence[Example], setting: Setting) -> tuple[scoring.Sco
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 
 
-@settings(max_examples=6, phases=PHASES)
+@settings(max_examples=2, phases=PHASES)
 @given(corpus=CORPORA, setting=SETTINGS)
 @example(corpus=TWELVE, setting=Setting("empty", True, False, 1))
 @example(corpus=TWELVE, setting=Setting("skip", False, True, 2))

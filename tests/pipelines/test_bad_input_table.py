@@ -7,8 +7,10 @@ import csv
 import gzip
 import io
 import json
+import struct
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -704,11 +706,28 @@ def test_a_text_of_10_megabytes_is_refused_in_every_format(tmp_path: Path) -> No
         assert (row["examples"], row["missing"]) == (2, 1)
 
 
+def packed(before: bytes, block: bytes, times: int, behind: bytes) -> bytes:
+    """What gzip makes of ``before + times * block + behind``, the block packed once."""
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    # After a full flush nothing refers to what came before.
+    parts = [packer.compress(before) + packer.flush(zlib.Z_FULL_FLUSH)]
+    parts += [packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)] * times
+    parts.append(packer.compress(behind) + packer.flush())
+    check = zlib.crc32(before)
+    for _ in range(times):
+        check = zlib.crc32(block, check)
+    size = len(before) + times * len(block) + len(behind)
+    header = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+    return b"".join([header, *parts, struct.pack("<II", zlib.crc32(behind, check), size % 2**32)])
+
+
+def test_what_is_packed_block_by_block_is_what_gzip_unpacks() -> None:
+    assert gzip.decompress(packed(b"a\n", b"xy" * 999, 3, b"\nb")) == b"a\n" + b"xy" * 2997 + b"\nb"
+
+
 def test_a_gz_bomb_is_an_error_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl.gz"
-    with gzip.open(path, "wb") as file:
-        for _ in range(1100):
-            file.write(bytes(1 << 20))
+    path.write_bytes(packed(b"", bytes(1 << 20), 1100, b""))
     given = flags(path, jsonl(tmp_path / "r.jsonl", [{"id": "e0", "responses": ["a"]}]))
     ran, peak = run_measured(given, tmp_path / "out", *FLAGS)
     message = ran.refused()
@@ -719,11 +738,7 @@ def test_a_gz_bomb_is_an_error_in_bounded_memory(tmp_path: Path) -> None:
 def test_a_long_line_in_gz_is_refused_without_being_held(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl.gz"
     good = json.dumps({"id": "e0", "system": "s", "text": "a"}).encode() + b"\n"
-    with gzip.open(path, "wb") as file:
-        file.write(good)
-        for _ in range(600):
-            file.write(b"x" * (1 << 20))
-        file.write(b"\n" + good)
+    path.write_bytes(packed(good, b"x" * (1 << 20), 600, b"\n" + good))
     given = flags(path, jsonl(tmp_path / "r.jsonl", [{"id": "e0", "responses": ["a"]}]))
     ran, peak = run_measured(given, tmp_path / "out", *FLAGS, "--max_rejected", 1)
     output = ran.fine()
