@@ -724,11 +724,11 @@ def run_jobs(
 
 
 def parts(count: int) -> list[list[Mutant]]:
-    """All mutants in so many parts; those of the same tests, which are run on the unchanged sources
-    too, are in one."""
-    alike: dict[tuple[str, str], list[Mutant]] = {}
+    """All mutants in so many parts; those of the same file of tests, which are run on the unchanged
+    sources too, are in one."""
+    alike: dict[str, list[Mutant]] = {}
     for mutant in MUTANTS:
-        alike.setdefault(mutant.tests, []).append(mutant)
+        alike.setdefault(mutant.tests[0], []).append(mutant)
     groups = list(alike.values())
     return [[mutant for group in groups[part::count] for mutant in group] for part in range(count)]
 
@@ -737,14 +737,25 @@ def run_mutants(mutants: Sequence[Mutant], processes: int = PROCESSES) -> Iterat
     """Every mutant's outcome, as they end. Raises RuntimeError if tests cannot judge."""
     for mutant in mutants:
         mutant.check(ROOT)
-    unchanged = [Job(tests) for tests in dict.fromkeys(mutant.tests for mutant in mutants)]
     for job, code, seconds, said in run_jobs(
-        [*unchanged, *(Job(mutant.tests, mutant) for mutant in mutants)], processes
+        [*_unchanged(mutants), *(Job(mutant.tests, mutant) for mutant in mutants)], processes
     ):
         if job.mutant:
             yield Outcome(job.mutant.name, code == TESTS_FAILED, seconds, said)
         elif code:
             raise RuntimeError(f"{job}: red:\n{said}")
+
+
+def _unchanged(mutants: Sequence[Mutant]) -> list[Job]:
+    """The tests of all these mutants, those of one file together, without any mutant."""
+    words: dict[str, set[str]] = {}
+    for mutant in mutants:
+        file, chosen = mutant.tests
+        words.setdefault(file, set()).add(chosen)
+    return [
+        Job((file, "" if "" in chosen else " or ".join(f"({each})" for each in sorted(chosen))))
+        for file, chosen in words.items()
+    ]
 
 
 def main(names: Sequence[str]) -> int:

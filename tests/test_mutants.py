@@ -40,12 +40,12 @@ def test_a_mutant_is_applied_to_a_copy_alone_and_taken_back(tmp_path: Path) -> N
         pass
 
 
-def test_every_mutant_is_in_one_part_with_those_of_the_same_tests() -> None:
+def test_every_mutant_is_in_one_part_with_those_of_the_same_file() -> None:
     parts = mutants.parts(PARTS)
     assert len(parts) == PARTS and all(parts)
     assert sorted(m.name for part in parts for m in part) == sorted(m.name for m in mutants.MUTANTS)
-    tests = [{mutant.tests for mutant in part} for part in parts]
-    assert sum(map(len, tests)) == len(set.union(*tests))
+    files = [{mutant.tests[0] for mutant in part} for part in parts]
+    assert sum(map(len, files)) == len(set.union(*files))
 
 
 # In parts, so that several processes can share them (pytest -n).

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -83,23 +84,40 @@ def test_a_footer_of_more_columns_than_the_schema_or_cut_off_is_damaged() -> Non
         footers.check(b"\x19\xfc\xff\xff\xff\xff\x0f")  # a list of four thousand million
 
 
-def survives(path: Path) -> str:
-    """What becomes of a child that inspects the file."""
+def survives(path: Path, files: Iterable[bytes]) -> list[str]:
+    """What becomes of a child that inspects these files one after the other, each at the path."""
+    ours, theirs = os.pipe()
     child = os.fork()
     if not child:  # pragma: no cover
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        signal.alarm(60)
-        try:
-            parquet.inspect(str(path), "hypotheses", COLUMNS, ())
-            os._exit(0)
-        except BadFile:
-            os._exit(1)
-        except BaseException:
-            os._exit(2)
+        for data in files:
+            signal.alarm(60)
+            os.write(theirs, inspected(path, data))
+        os._exit(0)
+    os.close(theirs)
+    with open(ours, "rb") as pipe:
+        said = [("fine", "bad file", "traceback")[each] for each in pipe.read()]
     _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        return f"signal {os.WTERMSIG(status)}"
-    return ("fine", "bad file", "traceback")[os.WEXITSTATUS(status)]
+    return [*said, f"signal {os.WTERMSIG(status)}"] if os.WIFSIGNALED(status) else said
+
+
+def inspected(path: Path, data: bytes) -> bytes:
+    try:
+        path.write_bytes(data)
+        parquet.inspect(str(path), "hypotheses", COLUMNS, ())
+        return b"\0"
+    except BadFile:
+        return b"\1"
+    except BaseException:
+        return b"\2"
+
+
+def test_a_child_that_is_ended_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = written(pa.table({"example_id": ["a"], "text": ["x"]}))
+    path = tmp_path / "f.parquet"
+    assert survives(path, [good, b"", good]) == ["fine", "bad file", "fine"]
+    monkeypatch.setattr(parquet, "inspect", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    assert survives(path, [good, good]) == [f"signal {signal.SIGKILL.value}"]
 
 
 def test_no_damage_of_a_footer_ends_the_process(tmp_path: Path) -> None:
@@ -107,15 +125,15 @@ def test_no_damage_of_a_footer_ends_the_process(tmp_path: Path) -> None:
     table = pa.table({"example_id": ["a", "b"], "text": ["x", "y"], "n": pa.array([1, 2])})
     before, footer = split(written(table, row_group_size=1))
     rng = np.random.default_rng(5)
-    path = tmp_path / "f.parquet"
-    seen: Counter[str] = Counter()
+    files = []
     for _ in range(400):
         damaged = bytearray(footer)
         for _ in range(random.Random(int(rng.integers(2**32))).randint(1, 2)):
             damaged[rng.integers(len(damaged))] = rng.integers(256)
-        path.write_bytes(before + damaged + len(damaged).to_bytes(4, "little") + b"PAR1")
-        seen[survives(path)] += 1
+        files.append(before + damaged + len(damaged).to_bytes(4, "little") + b"PAR1")
+    seen = Counter(survives(tmp_path / "f.parquet", files))
     assert set(seen) == {"fine", "bad file"}
+    assert seen.total() == 400
     assert min(seen.values()) > 20
 
 
@@ -130,8 +148,8 @@ def test_levels_that_the_schema_has_not_are_refused_where_pyarrow_would_end_the_
     with pytest.raises(ValueError, match="the size statistics of a column are damaged"):
         footers.check(damaged)
     path = tmp_path / "f.parquet"
-    path.write_bytes(before + damaged + len(damaged).to_bytes(4, "little") + b"PAR1")
-    assert survives(path) == "bad file"
+    data = before + damaged + len(damaged).to_bytes(4, "little") + b"PAR1"
+    assert survives(path, [data]) == ["bad file"]
     with pytest.raises(BadFile, match="cannot be read as Parquet: the size statistics"):
         parquet.inspect(str(path), "hypotheses", COLUMNS, ())
 
