@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import Phase, settings
 
 _TESTS = Path(__file__).resolve().parent
@@ -26,3 +27,13 @@ settings.register_profile(
     derandomize=True,
     database=None,
 )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several processes share the tests, those that take minutes come first.
+
+    They stay together in the first process, from whose end the others take; so none of them begins
+    when the rest is done.
+    """
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
