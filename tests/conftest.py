@@ -33,7 +33,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Where several processes share the tests, those that take minutes come first.
 
     They stay together in the first process, from whose end the others take; so none of them begins
-    when the rest is done.
+    when the rest is done. First of all those on Flink, so that one process starts one cluster.
     """
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+        items.sort(
+            key=lambda item: (
+                "flink" not in item.nodeid,
+                item.get_closest_marker("slow") is None,
+            )
+        )
