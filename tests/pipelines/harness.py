@@ -30,6 +30,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0
 """Seconds that tests wait for another process: many times what a slow machine needs."""
 
+WITH_CLOUDS = {"PYTHONPATH": str(ROOT)}
+"""Environment of a process that finds the libraries of the clouds; others do not (tests/start)."""
+
 CHAT = ROOT / "examples" / "chat"
 
 HYPOTHESES = pa.schema(

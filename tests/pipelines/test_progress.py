@@ -288,9 +288,8 @@ def test_a_terminal_shows_nothing_if_it_shall_be_quiet(tmp_path: Path) -> None:
 def test_nothing_is_said_where_nobody_looks(tmp_path: Path, workers: int) -> None:
     more = ["--partitions", 4, "--direct_running_mode=multi_processing"]
     flags = [*more, f"--direct_num_workers={workers}"] if workers else []
-    # Without tests/start: the libraries of the clouds may have something to say too.
-    clouds = {"PYTHONPATH": str(harness.ROOT)}
     inputs, output = harness.CHAT_INPUTS, tmp_path / "out"
+    clouds = harness.WITH_CLOUDS  # they may have something to say too
     ran = harness.run_process(inputs, output, "--bootstrap", 20, *flags, environment=clouds)
     assert ran.fine()
     # Beam, its workers and Python's warnings say a lot otherwise.

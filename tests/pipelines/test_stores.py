@@ -132,9 +132,9 @@ def test_workers_of_their_own_and_show_find_the_store_too(
     flags = put(store, small(tmp_path / "in"), name)
     output = f"{store.root}/{name}/out"
     workers = ("--direct_running_mode=multi_processing", "--direct_num_workers=1")
-    ran = harness.run_process(
-        flags, tmp_path / "unused", "--output", output, *QUICK, "--partitions", 4, *workers
-    )
+    more = ("--output", output, *QUICK, "--partitions", 4, *workers)
+    clouds = harness.WITH_CLOUDS
+    ran = harness.run_process(flags, tmp_path / "unused", *more, environment=clouds)
     assert (ran.code, ran.stderr) == (0, "")
     assert len(store.names(f"{name}/out/segments/")) == 4
     from pipelines.show import show
