@@ -191,6 +191,85 @@ def test_the_script_tries_again_what_may_pass_and_nothing_else(tmp_path: Path) -
         assert f"--output {night.output} --run_id quick-2026-12-01 --overwrite" in calls[0]
 
 
+def test_the_script_overwrites_nothing_that_it_cannot_look_at(tmp_path: Path) -> None:
+    night = Night(tmp_path)
+    fake = tmp_path / "fake"
+    # The store is down, and then the night turns out to be done.
+    fake.write_text(
+        f'#!/bin/sh\necho "$1" >> {tmp_path / "calls"}\n[ "$1" = show ] || exit 9\n'
+        f"[ $(wc -l < {tmp_path / 'calls'}) -gt 1 ] || exit 4\n",
+        encoding="utf-8",
+    )
+    fake.chmod(0o755)
+    night.environment["LIANGCHI"] = str(fake)
+    done = f"{night.output}: done already\n"
+    assert over(night.start()) == (0, done, f"{night.output}: cannot be looked at (exit code 4)\n")
+    assert (tmp_path / "calls").read_text(encoding="utf-8").split() == ["show", "show"]
+
+
+FAKE = """#!/bin/sh
+command=$1
+while [ $# -gt 1 ]; do [ "$1" = --output ] && output=$2; shift; done
+[ "$command" = show ] && { [ -e "$1/manifest.json" ] && exit 0 || exit 2; }
+touch "$MARKER"
+while [ ! -e "$GO" ]; do sleep 0.05; done
+mkdir -p "$output" && echo "$output" > "$output/manifest.json"
+"""
+"""Stands for liangchi where only the script is tried."""
+
+
+@pytest.fixture
+def fake_night(tmp_path: Path) -> Night:
+    night = Night(tmp_path)
+    (tmp_path / "fake").write_text(FAKE, encoding="utf-8")
+    (tmp_path / "fake").chmod(0o755)
+    night.environment["LIANGCHI"] = str(tmp_path / "fake")
+    return night
+
+
+def test_nights_of_one_name_in_two_folders_do_not_wait_for_each_other(fake_night: Night) -> None:
+    night, outputs = fake_night, [fake_night.output]
+    first = night.start()
+    night.wait_until_busy(first)
+    night.runs = night.place / "other"
+    second = night.start()
+    night.go.touch()
+    assert over(first) == over(second) == (0, "", "")
+    assert all((output / "manifest.json").exists() for output in [*outputs, night.output])
+
+
+def test_a_run_that_outlives_its_script_is_left_alone(fake_night: Night) -> None:
+    night = fake_night
+    first = night.start()
+    night.wait_until_busy(first)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    assert over(night.start()) == (0, "", f"{night.output}: being done by another start\n")
+    night.go.touch()
+    first.communicate(timeout=harness.PATIENCE)  # the run is over
+    assert over(night.start()) == (0, f"{night.output}: done already\n", "")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ((), "usage"),
+        (("one.toml",), "usage"),
+        (("{config}", "runs", "1/12/2026"), "expected YYYY-MM-DD"),
+        (("nowhere.toml", "runs"), "no such file"),
+    ],
+)
+def test_a_wrong_call_of_the_script_is_said(
+    tmp_path: Path, call: tuple[str, ...], said: str
+) -> None:
+    night = Night(tmp_path)
+    arguments = [one.format(config=night.config) for one in call]
+    code, _, err = over(night._popen([str(NIGHTLY / "nightly.sh"), *arguments]))
+    assert code == 2
+    assert said in err
+    assert not list(tmp_path.glob("liangchi-*"))
+
+
 def test_of_two_runs_that_start_together_one_is_done(tmp_path: Path) -> None:
     night = Night(tmp_path)
     night.go.touch()
