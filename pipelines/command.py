@@ -222,6 +222,9 @@ def run_job(session: Session, call: Call, text: Callable[[Result], str] | None) 
         stack.enter_context(_watched(session))
         evaluation.run(planned, root)
     _tell_errors(session)
+    if where.only_described:
+        session.say(f"the job is described in {where.only_described}; no job was started.", "info")
+        return FINE
     result = report.load(call.config.output)
     sys.stdout.write(
         text(result) if text else report.render(result, call.printing, call.config.output)

@@ -69,6 +69,12 @@ class Effective:
         """All options. The user's come last: where Beam takes the last, theirs win."""
         return [f"--runner={self.beam}", *(d.option for d in self.added), *self.given]
 
+    @property
+    def only_described(self) -> str | None:
+        """Where Beam only writes what Dataflow is to run, as in the launcher of a flex template,
+        which then starts the job itself; None if the job is run."""
+        return Given(self.given).value("template_location") or None
+
 
 def effective(arguments: Sequence[str], job: Job) -> Effective:
     """Choose, check, and add what is recommended. Raises ConfigurationError."""

@@ -11,7 +11,6 @@ from runners.base import (
     Job,
     Runner,
     element_warning,
-    need,
     no_session,
     worker_memory,
 )
@@ -57,11 +56,20 @@ def _defaults(given: Given, job: Job) -> list[Default]:
     return found
 
 
+_NEEDED = {
+    "project": "the project of Google Cloud that pays",
+    "region": "a region, such as europe-west4; best where the data are",
+    "sdk_container_image": "the image of runners/image as your registry has it",
+    "temp_location": "a folder in a bucket, such as gs://BUCKET/tmp",
+}
+
+
 def _check(given: Given, job: Job) -> list[str]:
-    need(given, "project", "the project of Google Cloud that pays")
-    need(given, "region", "a region, such as europe-west4; best where the data are")
-    need(given, "sdk_container_image", "the image of runners/image as your registry has it")
-    need(given, "temp_location", "a folder in a bucket, such as gs://BUCKET/tmp")
+    missing = [name for name in _NEEDED if not given.value(name)]
+    if missing:
+        # All at once: each further call would look at the input again.
+        others = "".join(f"\nand --{name}, {_NEEDED[name]}" for name in missing[1:])
+        raise ConfigurationError(missing[0], None, _NEEDED[missing[0]] + others)
     for name in ("temp_location", "staging_location"):
         place = given.value(name)
         # Beam would look for a bucket of its own, two minutes long where there is no network.

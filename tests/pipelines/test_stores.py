@@ -14,8 +14,10 @@ import harness
 import pyarrow as pa
 import pytest
 import store_servers
+from apache_beam.options.pipeline_options import GoogleCloudOptions
 from apache_beam.utils import retry
 
+from pipelines import command, flex_template
 from pipelines import output as folders
 from schemas.errors import InputError, OutputError, StoreError, UnavailableError
 from transforms import files, folder, stores
@@ -49,6 +51,7 @@ def store(
     server.proxy.forget()
 
 
+only_gs = pytest.mark.parametrize("store", ["gs"], indirect=True)
 only_s3 = pytest.mark.parametrize("store", ["s3"], indirect=True)
 
 
@@ -143,6 +146,39 @@ def test_workers_of_their_own_and_show_find_the_store_too(
 
 
 # How it is asked
+
+
+@only_gs
+def test_the_launcher_of_a_flex_template_gets_a_job_to_start(
+    store: store_servers.Store, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = put(store, small(tmp_path / "in"), name)
+    output, place = f"{store.root}/{name}/out", f"{store.root}/{name}/staging"
+    monkeypatch.setattr(
+        "sys.argv",
+        [
+            "launch.py",
+            *(f"{flag}={value}" for flag, value in zip(flags[::2], flags[1::2], strict=True)),
+            *(f"--output={output}", "--tokenizer=char", "--metrics=bleu,cider_d"),
+            *("--sdk_container_image=registry/liangchi-worker:0.1.0", "--job_name=night"),
+            # What Google's launcher adds.
+            *("--runner=DataflowRunner", "--project=project-1", "--region=europe-west4"),
+            *(f"--staging_location={place}", f"--temp_location={place}"),
+            f"--template_location={tmp_path}/job_object",
+        ],
+    )
+    name_of_check = "_warn_if_soft_delete_policy_enabled"
+    monkeypatch.setattr(GoogleCloudOptions, name_of_check, lambda self, location: None)
+    # The launcher takes any other exit code for a failure.
+    monkeypatch.setattr(command.Session, "end", lambda session, code: pytest.fail(str(code)))
+    with pytest.raises(SystemExit) as ended:
+        flex_template.main()
+    assert ended.value.code == 0
+    described = json.loads((tmp_path / "job_object").read_text(encoding="utf-8"))
+    (pool,) = described["environment"]["workerPools"]
+    assert pool["workerHarnessContainerImage"] == "registry/liangchi-worker:0.1.0"
+    # The folder is this run's; the job will write into it.
+    assert store.names(f"{name}/out/") == [f"{name}/out/{folder.MARKER}"]
 
 
 @only_s3

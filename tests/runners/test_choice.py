@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import replace
 
 import apache_beam
@@ -127,6 +128,14 @@ def test_what_cannot_work_is_refused_before_submission(arguments: list[str], key
     with pytest.raises(ConfigurationError) as caught:
         choice.effective(arguments, CLOUD)
     assert caught.value.key == key
+
+
+def test_all_that_dataflow_needs_is_said_at_once() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        choice.effective(["--runner=dataflow", "--region=europe-west4"], CLOUD)
+    said = str(caught.value)
+    assert said.startswith("project = None: ")
+    assert re.findall(r"and --(\w+), ", said) == ["sdk_container_image", "temp_location"]
 
 
 def test_dataflow_reads_and_writes_no_file_of_this_machine() -> None:

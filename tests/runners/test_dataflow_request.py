@@ -128,6 +128,7 @@ def test_the_template_has_every_setting_and_is_up_to_date() -> None:
     names = {parameter["name"] for parameter in parameters()}
     image = {flex_template.IMAGE}
     assert names == {*settings.BY_KEY} - flex_template.NOT_IN_TEMPLATE | image
+    assert not [p["name"] for p in parameters() if "%%" in p["helpText"]]
 
 
 def test_a_parameter_takes_what_its_setting_takes() -> None:
