@@ -65,7 +65,7 @@ def _parameter(setting: settings.Setting) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": setting.key,
         "label": setting.key.replace("_", " ").capitalize() + more,
-        "helpText": setting.help.replace("%%", "%"),  # as argparse shows it
+        "helpText": setting.said,
         "isOptional": not setting.needed,
         "paramType": "TEXT",
     }

@@ -35,6 +35,11 @@ class Setting:
     needed: bool = False
     flag: bool = True
 
+    @property
+    def said(self) -> str:
+        """The help as argparse shows it."""
+        return self.help.replace("%%", "%")
+
 
 SETTINGS = (
     Setting(
@@ -598,7 +603,7 @@ def toml(values: Mapping[str, Any]) -> str:
             group = setting.group
             lines += ["", f"# ---- {group} ----"]
         value = values.get(setting.key)
-        lines += ["", f"# {setting.help}"]
+        lines += ["", f"# {setting.said}"]
         if value is None or (value == () and setting.default == ()):
             need = "needed" if setting.needed else "not set"
             lines.append(f"# {setting.key} = {example(setting)}  # {need}")
