@@ -150,7 +150,8 @@ def _claim_here(output: str, path: str, marker: bytes, held: bool) -> None:
     name = files.join(path, folder.MARKER)
     flags = os.O_RDWR | os.O_NOFOLLOW
     if held and not os.path.lexists(name):
-        clear(output)  # says what is wrong
+        clear(output)  # says what is wrong, if anything is
+        held = False
     try:
         handle = os.open(name, flags if held else flags | os.O_CREAT | os.O_EXCL, 0o666)
     except FileExistsError:
@@ -252,10 +253,7 @@ def clear(output: str) -> None:
             "none.\nName the folder itself."
         )
     held = _held(path) if local else _Held(files.listing(path))
-    marked = folder.MARKER in held.files and (
-        _json(path, folder.MARKER).get("product") == folder.PRODUCT
-    )
-    if not marked:
+    if not (_is_marked(path, held) or _is_barely_claimed(path, held)):
         first = min([*held.files, *held.folders, *held.odd])
         raise OutputError(
             f"--output {output}: --overwrite replaces only what liangchi wrote, but the folder "
@@ -283,6 +281,19 @@ def clear(output: str) -> None:
         stores.delete([files.join(path, n) for n in order if n == folder.MANIFEST])
         others = [n for n in order if n not in (folder.MANIFEST, folder.MARKER)]
         stores.delete([files.join(path, n) for n in others])
+
+
+def _is_marked(path: str, held: _Held) -> bool:
+    found = folder.MARKER in held.files
+    return found and _json(path, folder.MARKER).get("product") == folder.PRODUCT
+
+
+def _is_barely_claimed(path: str, held: _Held) -> bool:
+    """Whether there is nothing but what a run leaves that ended, or found the disk full, while it
+    took the folder: an empty marker, or claims."""
+    claims = {name for name in held.files if name.startswith(_CLAIM)}
+    others = [*held.folders, *held.odd, *({*held.files} - claims - {folder.MARKER})]
+    return not others and all(not files.read_bytes(files.join(path, n)) for n in held.files)
 
 
 def _is_ours(name: str, named: set[str] | None) -> bool:

@@ -3,6 +3,7 @@ odd shapes of input, other clocks and languages."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -15,6 +16,8 @@ from pathlib import Path
 import harness
 import pytest
 
+from pipelines import output as folders
+from schemas.errors import OutputError
 from transforms import folder
 
 PROCESSES = ("--direct_running_mode=multi_processing", "--direct_num_workers=2")
@@ -191,6 +194,21 @@ def test_a_full_disk_is_said_and_leaves_no_manifest(
     check_refused(ran, "[Errno 28] No space left on device")
     assert "Free some space, or name a folder on another disk." in ran.stderr
     assert not list(output.rglob(".liangchi-*"))
+
+
+def test_a_disk_that_was_full_when_the_folder_was_taken_takes_the_next_run(
+    small_disk: Path,
+) -> None:
+    fill, output = small_disk / "fill", str(small_disk / "out")
+    with contextlib.suppress(OSError), fill.open("wb", 0) as file:
+        while True:
+            file.write(bytes(4096))
+    with pytest.raises(OutputError, match="No space left"):
+        folders.claim(output, token="one")
+    assert (small_disk / "out" / folder.MARKER).read_bytes() == b""
+    fill.unlink()
+    folders.claim(output, overwrite=True, token="two")
+    folders.release(output)
 
 
 def test_a_disk_that_is_full_when_a_file_is_nearly_written(

@@ -236,6 +236,27 @@ def test_what_a_killed_run_left_is_replaced(inputs: harness.Inputs, tmp_path: Pa
     assert not [name for name in tree(output) if ".liangchi-" in name]
 
 
+@pytest.mark.parametrize("left", [["_liangchi.json"], [".liangchi-claim-1", ".liangchi-claim-2"]])
+def test_what_a_run_left_that_ended_while_it_took_the_folder_is_replaced(
+    tmp_path: Path, left: list[str]
+) -> None:
+    output = tmp_path / "out"
+    output.mkdir()
+    for name in left:
+        (output / name).touch()
+    (output / "notes").mkdir()
+    with pytest.raises(OutputError, match="Nothing was deleted"):
+        folders.claim(str(output), overwrite=True)
+    (output / "notes").rmdir()
+    (output / left[0]).write_text("of somebody", encoding="utf-8")
+    with pytest.raises(OutputError, match="Nothing was deleted"):
+        folders.claim(str(output), overwrite=True)
+    (output / left[0]).write_bytes(b"")
+    assert sorted(tree(output)) == left
+    folders.clear(str(output))
+    assert list(tree(output)) == [name for name in left if name == "_liangchi.json"]
+
+
 @pytest.mark.parametrize("name", ["x.parquet", "segments/part-1-of-3.parquet", "segments/.hidden"])
 def test_without_a_manifest_only_names_that_a_run_gives_are_ours(
     inputs: harness.Inputs, tmp_path: Path, name: str
