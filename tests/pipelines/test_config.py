@@ -146,7 +146,7 @@ def test_config_shows_every_setting_with_a_comment(capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert 'tokenizer = "char"' in said
     for setting in settings.SETTINGS:
-        assert f"# {setting.help}\n" in said
+        assert f"# {setting.said}\n" in said
         assert f"\n{setting.key} = " in said or f"\n# {setting.key} = " in said
 
 
