@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check format clean prism
+.PHONY: demo test quick check format clean prism flink
 
 demo: $(VENV)/installed
 	@output=out/demo-$$(date +%Y%m%d-%H%M%S) && \
@@ -35,6 +35,10 @@ check: $(VENV)/installed-test
 # Go 1.26 or newer; .ci/run sees to it.
 prism: $(VENV)/installed-prism
 
+# A Flink cluster for the tests, from Maven Central. Needs Java 11 or 17 and Maven; .ci/run sees to
+# it.
+flink: $(VENV)/installed-flink
+
 format: $(VENV)/installed-test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -58,4 +62,8 @@ $(VENV)/installed-test: setup.py constraints.txt | $(VENV)/bin/python
 # The name of the binary has no version, so the stamp has: another Beam builds another one.
 $(VENV)/installed-prism: constraints.txt runners/install_prism | $(VENV)/bin/python
 	runners/install_prism $(BIN) $$(sed -n 's/^apache-beam==//p' constraints.txt)
+	touch $@
+
+$(VENV)/installed-flink: tests/runners/install_flink tests/runners/flink_jars.xml | $(VENV)/bin/python
+	tests/runners/install_flink $(VENV)/flink/gradle/wrapper
 	touch $@

@@ -9,17 +9,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import harness
 
 
 @contextlib.contextmanager
-def started(call: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    call: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process with a group of its own, which is killed at the end."""
     python = os.path.dirname(sys.executable)
-    environment = harness.process_environment()
+    environment = {**harness.process_environment(), **(environment or {})}
     # The pool starts its workers by the bare name.
     environment["PATH"] = f"{python}{os.pathsep}{environment['PATH']}"
     with log.open("wb") as output:
@@ -54,12 +56,13 @@ def job_service(folder: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def worker_pool(folder: Path) -> Iterator[str]:
+def worker_pool(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
     """host:port of a pool whose workers are processes."""
     port = free_port()
     module = "apache_beam.runners.worker.worker_pool_main"
     log = folder / "worker-pool.log"
-    with started([sys.executable, "-m", module, f"--service_port={port}"], log) as process:
+    call = [sys.executable, "-m", module, f"--service_port={port}"]
+    with started(call, log, environment) as process:
         deadline = time.monotonic() + harness.PATIENCE
         while not is_open(port):
             assert process.poll() is None and time.monotonic() < deadline, log.read_text()

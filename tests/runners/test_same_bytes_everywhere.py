@@ -1,8 +1,9 @@
 """The same job on every runner that can be had: the same bytes in every data file.
 
-On Flink too, where ``LIANGCHI_FLINK_JOB_ENDPOINT`` names a job server; its workers are pools at
-``LIANGCHI_FLINK_ENVIRONMENT`` (localhost:50000) and must see this machine's temporary folder
-(``--basetemp`` names another). ``LIANGCHI_FLINK_VERSION`` is 1.20 unless it says otherwise.
+On Flink too: a cluster of the tests' own (``make flink``), or where ``LIANGCHI_FLINK_JOB_ENDPOINT``
+names a job server; its workers are pools at ``LIANGCHI_FLINK_ENVIRONMENT`` (localhost:50000) and
+must see this machine's temporary folder (``--basetemp`` names another). ``LIANGCHI_FLINK_VERSION``
+is 1.20 unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent import futures
 from pathlib import Path
 from typing import Any
 
+import flink_cluster
 import harness
 import pyarrow as pa
 import pytest
@@ -102,15 +105,19 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Services]:
             pytest.skip(missing)
         yield ["--runner=prism"]
     else:
-        endpoint = os.environ.get("LIANGCHI_FLINK_JOB_ENDPOINT")
-        pool = os.environ.get("LIANGCHI_FLINK_ENVIRONMENT", "localhost:50000")
-        if endpoint is None:
-            pytest.skip("LIANGCHI_FLINK_JOB_ENDPOINT names no job server of Flink")
-        yield [
-            *("--runner=flink", f"--job_endpoint={endpoint}"),
-            f"--environment_config={pool}",
-            f"--flink_version={os.environ.get('LIANGCHI_FLINK_VERSION', '1.20')}",
-        ]
+        yield flink_options(request)
+
+
+def flink_options(request: pytest.FixtureRequest) -> list[str]:
+    endpoint = os.environ.get("LIANGCHI_FLINK_JOB_ENDPOINT")
+    if endpoint is None:
+        own: flink_cluster.Cluster = request.getfixturevalue("flink")
+        return own.options()
+    return [
+        *("--runner=flink", f"--job_endpoint={endpoint}"),
+        f"--environment_config={os.environ.get('LIANGCHI_FLINK_ENVIRONMENT', 'localhost:50000')}",
+        f"--flink_version={os.environ.get('LIANGCHI_FLINK_VERSION', '1.20')}",
+    ]
 
 
 def test_every_data_file_has_the_bytes_of_the_run_in_memory(
@@ -136,6 +143,74 @@ def check_same(ran: harness.Output, reference: harness.Output) -> None:
         assert manifest[name] == reference.manifest[name]
     assert set(manifest["seconds"]) == set(progress.STAGES)
     assert all(seconds > 0 for seconds in manifest["seconds"].values())
+
+
+# Killed, on a runner that tries again.
+
+SITE = """
+import os
+import signal
+import sys
+import time
+
+
+def once(step, fail):
+    process = step.process
+    name = os.path.join(os.environ["KILLED"], step.__name__)
+
+    def failing(*arguments):
+        try:
+            with open(name, "x"):
+                pass
+        except FileExistsError:
+            return process(*arguments)
+        fail()
+        return process(*arguments)
+
+    step.process = failing
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if any("SdkHarness" in part for part in sys.orig_argv):
+    from transforms import frequencies, read, scores, write
+
+    once(read._Read, lambda: time.sleep(10))  # Until its TaskManager is killed.
+    once(frequencies._Answer, die)
+    once(scores._Resample, die)
+    once(write._WriteSegments, die)
+"""
+"""What every Python does first that a worker pool starts as a worker."""
+
+
+def test_flink_makes_up_for_killed_workers_and_a_killed_task_manager(
+    inputs: harness.Inputs,
+    reference: harness.Output,
+    tmp_path: Path,
+    flink: flink_cluster.Cluster,
+) -> None:
+    """The TaskManager while it reads; workers while they count, draw replicates and write."""
+    (tmp_path / "sitecustomize.py").write_text(SITE, encoding="utf-8")
+    paths = os.pathsep.join([str(tmp_path), str(harness.ROOT)])
+    environment = {"PYTHONPATH": paths, "KILLED": str(tmp_path)}
+    output = tmp_path / "out"
+    with (
+        services.worker_pool(tmp_path, environment) as pool,
+        futures.ThreadPoolExecutor(1) as thread,
+    ):
+        options = [*flink.options(), f"--environment_config={pool}"]
+        running = thread.submit(harness.run_process, inputs, output, *flags(output), *options)
+        while not (tmp_path / "_Read").exists():
+            assert not running.done(), running.result()
+            time.sleep(0.1)
+        flink.kill_task_manager()
+        flink.start_task_manager()
+        ran = running.result().fine()
+    marks = {path.name for path in tmp_path.glob("_*")}
+    assert marks == {"_Read", "_Answer", "_Resample", "_WriteSegments"}
+    check_same(ran, reference)
 
 
 RETRYING = "BundleBasedDirectRunner"
