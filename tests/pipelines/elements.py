@@ -10,6 +10,7 @@ from typing import Any
 import apache_beam as beam
 import pytest
 
+from transforms import spill
 from transforms.packets import Packet
 
 SIZES: dict[str, list[int]] = defaultdict(list)
@@ -20,7 +21,8 @@ _SHUFFLES = (beam.GroupByKey, beam.CombinePerKey, beam.Reshuffle)
 
 @contextlib.contextmanager
 def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[int]]]:
-    """While this is open, pipelines that are built note what comes to their shuffles."""
+    """While this is open, pipelines that are built note what comes to their shuffles, and send it
+    as on a cluster: not by a file."""
     SIZES.clear()
     apply = beam.Pipeline.apply
 
@@ -36,6 +38,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[int]]]:
 
     with monkeypatch.context() as patched:
         patched.setattr(beam.Pipeline, "apply", noting)
+        patched.setattr(spill, "opened", contextlib.nullcontext)
         yield SIZES
 
 
