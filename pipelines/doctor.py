@@ -259,7 +259,8 @@ def _workers(
             yield from _told(where, job, ours, question | {"probe": probe})
     except TooLate as error:
         said = f"a job of one element: {error}. Is the worker pool there, where its workers look?"
-        yield Line(WRONG, "workers", said)
+        left = "" if where.runner.local else " It may still run: cancel it where it does"
+        yield Line(WRONG, "workers", said + left)
     except Exception as error:
         yield Line(WRONG, "workers", _worker_error(error))
 
@@ -358,7 +359,7 @@ def _worker_error(error: Exception) -> str:
     text = str(error)
     if "No module named" in text:
         return "have no liangchi (or another one): use its image, or install the same version there"
-    if failures.nobody_at(text):
+    if failures.nobody_at(text) is not None:
         return _said(error)
     said = _said(error).rstrip(".")
     return (

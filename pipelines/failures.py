@@ -55,7 +55,8 @@ def user_error(error: BaseException) -> UserError | None:
         return made(found[-1][1].strip())
     if (address := nobody_at(text)) is not None:
         return UnavailableError(
-            f"nobody answers at {address}, where the job looks for its workers or services.\n"
+            f"nobody answers at {address or 'an address'}, where the job looks for its workers or "
+            "services.\n"
             "Start what should be there (--environment_config names the worker pool as the runner "
             "sees it); `liangchi doctor` looks at every part."
         )
@@ -66,16 +67,21 @@ def user_error(error: BaseException) -> UserError | None:
     return None
 
 
-_NOBODY = re.compile(
-    r"StatusCode\.UNAVAILABLE\s+details = \"failed to connect to all addresses; "
-    r"last error: [A-Z]+: (?:ipv[46]:)?(\S+): "
+_NOBODY = (
+    re.compile(
+        r"StatusCode\.UNAVAILABLE\s+details = \"failed to connect to all addresses; "
+        r"last error: [A-Z]+: (?:ipv[46]:)?(\S+): "
+    ),
+    # Java's, of a job server; some have the address.
+    re.compile(r"ConnectException: .*Connection refused(?:: (\S+:\d+))?"),
 )
 
 
 def nobody_at(text: str) -> str | None:
-    """The address that gRPC could not connect to, if that is what an error says."""
-    found = _NOBODY.search(text)
-    return found[1] if found else None
+    """The address that a runner could not connect to, if that is what an error says: '' where it
+    does not say which."""
+    found = next(filter(None, (pattern.search(text) for pattern in _NOBODY)), None)
+    return (found[1] or "") if found else None
 
 
 def _without_step(error: UserError) -> UserError:

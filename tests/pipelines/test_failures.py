@@ -13,7 +13,13 @@ import harness
 import pytest
 
 from pipelines import command, failures, logs
-from schemas.errors import ConfigurationError, InputError, OutputError, UserError
+from schemas.errors import (
+    ConfigurationError,
+    InputError,
+    OutputError,
+    UnavailableError,
+    UserError,
+)
 
 FAILING = """
 import os
@@ -249,6 +255,26 @@ def test_errors_of_the_caller_are_found_however_they_are_wrapped(
     assert message in str(found)
     assert "while running" not in str(found)
     assert isinstance(found, OutputError) == ("refused" in str(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (
+            "java.net.ConnectException: java.net.ConnectException: finishConnect(..) failed: "
+            "Connection refused",
+            "an address",
+        ),
+        (
+            "x.AnnotatedConnectException: Connection refused: localhost/127.0.0.1:50009",
+            "localhost/127.0.0.1:50009",
+        ),
+    ],
+)
+def test_a_job_server_of_java_that_finds_nobody_is_understood(text: str, address: str) -> None:
+    found = failures.user_error(RuntimeError(f"Pipeline x failed in state FAILED: {text}"))
+    assert isinstance(found, UnavailableError)
+    assert str(found).startswith(f"nobody answers at {address}, where the job looks")
 
 
 @pytest.mark.parametrize(
