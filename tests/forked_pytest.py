@@ -43,7 +43,19 @@ PRELOADED = (
     "pytest",
     "regex",
 )
-ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+# Without what takes a second of every process: plugins of packages that happen to be installed, and
+# what makes failures easier to read, for nobody reads them.
+PYTEST = (
+    *("-x", "-q", "--assert=plain"),
+    *("-p", "no:cacheprovider", "-p", "no:unraisableexception", "-p", "_hypothesis_pytestplugin"),
+    "--hypothesis-profile=mutants",
+)
 
 
 @dataclass(frozen=True)
@@ -77,10 +89,8 @@ def start(root: Path, said: Path, file: str, words: str = "") -> Run:
     context.set_forkserver_preload(list(PRELOADED))
     with mock.patch.dict(os.environ, ENVIRONMENT):
         forkserver.ensure_running()
-    arguments = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants", file]
-    process = context.Process(
-        target=_run, args=(root, said, [*arguments, "-k", words] if words else arguments)
-    )
+    arguments = [*PYTEST, file, *(["-k", words] if words else [])]
+    process = context.Process(target=_run, args=(root, said, arguments))
     process.start()
     return Run(root, process, said)
 
