@@ -10,7 +10,10 @@ from apache_beam.transforms import core
 
 # To warn of a function that both yields and returns a value, Beam reads the source of each at every
 # step that is made of it. Here the same graph is built hundreds of times.
-core._check_fn_use_yield_and_return = lru_cache(1000)(core._check_fn_use_yield_and_return)
+_check = lru_cache(1000)(core._check_fn_use_yield_and_return)
+core._check_fn_use_yield_and_return = lambda function: _check(
+    getattr(function, "__func__", function)
+)
 
 
 @pytest.fixture(scope="session")
