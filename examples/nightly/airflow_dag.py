@@ -1,4 +1,5 @@
-"""A nightly evaluation by Airflow, with apache-airflow-providers-apache-beam.
+"""A nightly evaluation by Airflow, with apache-airflow-providers-apache-beam, -google (without it
+the operator of Beam's provider cannot be made, whatever the runner) and -standard.
 
 Copy it into the folder of DAGs and change the names at the top. Airflow's workers need liangchi in
 the Python that is named here, and credentials by the cloud's own chain. docs/nightly.md says more.
@@ -9,8 +10,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from airflow import DAG
-from airflow.operators.bash import BashOperator
 from airflow.providers.apache.beam.operators.beam import BeamRunPythonPipelineOperator
+from airflow.providers.standard.operators.bash import BashOperator
 
 PYTHON = "/opt/liangchi/bin/python"
 DUMPS = "s3://evaluation/dumps"
