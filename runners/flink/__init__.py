@@ -76,6 +76,11 @@ def _warnings(given: Given, job: Job, version: str) -> list[str]:
             "3 trials; without it the job recovered."
         )
     parallelism = _number(given.value("parallelism"))
+    if not given.has("parallelism"):
+        said.append(
+            "no --parallelism: Beam's job server takes 1, whatever the cluster's is (unless "
+            "it was given --flink-conf-dir), and one slot does it all. Say how many there are."
+        )
     if parallelism > 1 and job.partitions < TASKS_OF_A_SLOT * parallelism:
         said.append(
             f"--parallelism={parallelism}: the job has {job.partitions} partitions, less than "

@@ -53,6 +53,7 @@ taskmanager.memory.network.min: {_NETWORK}m
 taskmanager.memory.network.max: {_NETWORK}m
 taskmanager.load-balance.mode: SLOTS
 parallelism.default: {SLOTS}
+cluster.uncaught-exception-handling: FAIL
 restart-strategy.type: fixed-delay
 restart-strategy.fixed-delay.attempts: 10
 restart-strategy.fixed-delay.delay: 3 s
@@ -128,6 +129,7 @@ class Cluster:
         return [
             *("--runner=flink", f"--flink_version={VERSION}", f"--job_endpoint={self.job}"),
             *(f"--flink_master={self.rest}", f"--environment_config={self.pool}"),
+            f"--parallelism={SLOTS}",
         ]
 
     def ask(self, path: str) -> Any:

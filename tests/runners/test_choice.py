@@ -171,12 +171,13 @@ def test_presets_of_flink_hang_on_its_version() -> None:
         (["--parallelism=100"], CLOUD, "partitions"),
         (["--flink_version=2.0"], Job(10**10, 640), "RocksDB"),
         (["--job_endpoint=far:8099"], JOB, "shared storage"),
-        ([], Job(1, 1, largest_element=9_000_000), "9 MB"),
+        ([], Job(1, 640, largest_element=9_000_000), "9 MB"),
     ],
 )
 def test_what_may_go_wrong_on_flink_is_said(more: list[str], job: Job, said: str) -> None:
-    assert not choice.effective(FLINK, CLOUD).warnings
-    (warning,) = choice.effective([*FLINK, *more], job).warnings
+    call = [*FLINK, "--parallelism=8"]
+    assert not choice.effective(call, CLOUD).warnings
+    (warning,) = choice.effective([*call, *more], job).warnings
     assert said in warning
 
 
@@ -188,6 +189,11 @@ def test_machines_of_dataflow_go_by_the_partitions(
     partitions: int, machine: str, most: int
 ) -> None:
     assert dataflow.machines(partitions) == (machine, most)
+
+
+def test_a_job_on_flink_that_says_no_parallelism_is_warned_of() -> None:
+    (warning,) = choice.effective(FLINK, CLOUD).warnings
+    assert "one slot does it all" in warning
 
 
 def test_flink_is_spoken_to_by_its_job_server_or_by_one_that_beam_starts() -> None:
