@@ -46,6 +46,7 @@ SLICES = ("tests/pipelines/test_slices.py", "examples_alone or add_up")
 FROZEN = ("tests/pipelines/test_slices.py", "own_saved_table or examples_alone")
 UNITS = ("tests/pipelines/test_slices.py", "units")
 ROWS = ("tests/transforms/test_rows.py", "")
+CHANGED = ("tests/transforms/test_importers.py", "changes_after")
 COMPARED = ("tests/scoring/test_comparisons.py", "")
 WORDS = ("tests/scoring/text/test_jieba_modes.py", "never_cuts or mix")
 CUTS = ("tests/scoring/text/test_jieba_words.py", "tie_is_broken or close")
@@ -532,10 +533,17 @@ MUTANTS = (
         ROWS,
     ),
     Mutant(
+        "a row group that was replaced by one of as many rows is read",
+        "transforms/importers/parquet.py",
+        "_size(parquet.metadata, group, columns) != found:",
+        "_size(parquet.metadata, group, columns)[0] != found[0]:",
+        CHANGED,
+    ),
+    Mutant(
         "a row number starts again in every row group",
         "transforms/sources.py",
-        "parts.append(Part(file.path, file.columns, tuple(groups), start))\n    if parts:",
-        "parts.append(Part(file.path, file.columns, tuple(groups), 0))\n    if parts:",
+        "parts.append(_part(file, groups, start))\n    if parts:",
+        "parts.append(_part(file, groups, 0))\n    if parts:",
         ROWS,
     ),
     Mutant(

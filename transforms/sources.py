@@ -424,7 +424,7 @@ def _splits(table: str, inputs: Sequence[InputFile]) -> list[Split]:
             full = rows + group_rows > _SPLIT_ROWS or size + group_bytes > _SPLIT_BYTES
             if full and (groups or parts):
                 if groups:
-                    parts.append(Part(file.path, file.columns, tuple(groups), start))
+                    parts.append(_part(file, groups, start))
                 splits.append(Split(table, tuple(parts)))
                 parts, groups = [], []
                 rows = size = 0
@@ -432,7 +432,12 @@ def _splits(table: str, inputs: Sequence[InputFile]) -> list[Split]:
             groups.append(i)
             rows, size, row = rows + group_rows, size + group_bytes, row + group_rows
         if groups:
-            parts.append(Part(file.path, file.columns, tuple(groups), start))
+            parts.append(_part(file, groups, start))
     if parts:
         splits.append(Split(table, tuple(parts)))
     return splits
+
+
+def _part(file: InputFile, groups: Sequence[int], first_row: int) -> Part:
+    found = tuple(file.row_groups[group] for group in groups)
+    return Part(file.path, file.columns, tuple(groups), first_row, found)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,9 +14,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import apache_beam as beam
 import harness
 import pytest
 
+from pipelines import evaluation
 from pipelines import output as folders
 from schemas.errors import OutputError
 from transforms import folder
@@ -160,6 +163,36 @@ def test_a_driver_that_is_killed_before_the_manifest_leaves_no_run(
     again = harness.run(harness.CHAT_INPUTS, output, *harness.BASE_FLAGS, "--overwrite")
     harness.check_same_bytes(again.fine(), chat.fine())
     check_nothing_else(again.output)
+
+
+# Replaced
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_shard_that_is_replaced_while_the_run_goes_on_is_not_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skip: bool
+) -> None:
+    whole = harness.read_folder(harness.CHAT_INPUTS.hypotheses)
+    references = harness.read_folder(harness.CHAT_INPUTS.references)
+    inputs = harness.write_inputs(tmp_path / "in", whole, references, shards=3)
+    first, second, *_ = sorted(inputs.hypotheses.iterdir())
+    run = evaluation.run
+
+    def replaced(plan: evaluation.Plan, root: beam.Pipeline) -> None:
+        os.replace(first, second)
+        shutil.copy(second, first)
+        run(plan, root)
+
+    monkeypatch.setattr(evaluation, "run", replaced)
+    flags = (*harness.BASE_FLAGS, *(["--skip_bad_files", "--max_rejected", "1"] if skip else []))
+    ran = harness.run(inputs, tmp_path / "out", *flags)
+    if skip:
+        (row,) = [row for row in ran.fine().rejected if row["reason"] == "bad_file"]
+        assert row["file"] == str(second)
+        assert "it has changed since the run began" in row["detail"]
+    else:
+        assert f"{second}: it has changed since the run began." in ran.refused()
+        check_incomplete(tmp_path / "out")
 
 
 # Full

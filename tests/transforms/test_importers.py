@@ -427,7 +427,8 @@ def test_dictionaries_are_unpacked_in_slices_and_what_is_too_long_is_not(
         ),
     )
     inputs = parquet.inspect(str(path), HYPOTHESES, columns.read, ())
-    part = Part(str(path), inputs.columns, tuple(range(len(inputs.row_groups))), 0)
+    groups = inputs.row_groups
+    part = Part(str(path), inputs.columns, tuple(range(len(groups))), 0, groups)
     imported = list(parquet.read(part, LONG))
     assert len(imported) > 3
     assert [row for one in imported for row in one.rows.column(tables.ROW).to_pylist()] == list(
@@ -504,6 +505,47 @@ def test_the_most_frequent_values_do_not_depend_on_partitions(
     assert [tuple(pair) for pair in tops["topic"]["top"]] == expected
 
 
+def write_texts(path: Path, texts: list[str], group: int = 2) -> None:
+    n = len(texts)
+    rows = {"example_id": [f"e{i}" for i in range(n)], "system": ["s"] * n, "text": texts}
+    pq.write_table(pa.table(rows), path, row_group_size=group)
+
+
+@pytest.mark.parametrize("texts", [["甲", "乙", "丙"], ["甲", "乙", "丙", "丁丁丁"], ["甲"] * 6])
+def test_parquet_that_changes_after_the_run_began_is_no_input(
+    tmp_path: Path, texts: list[str]
+) -> None:
+    path, references = tmp_path / "h.parquet", tmp_path / "r.jsonl"
+    write_texts(path, ["甲", "乙", "丙", "丁"])
+    references.write_text('{"id": "e0", "responses": ["a"]}\n')
+    found = sources.inspect(evaluation(path, references))
+    assert len(rows_of(found, HYPOTHESES)) == 4
+    if len(texts) == 6:
+        write_texts(path, texts, 6)  # the second row group is gone
+    else:
+        write_texts(path, texts)
+    with pytest.raises(BadFile, match="it has changed since the run began"):
+        rows_of(found, HYPOTHESES)
+
+
+@pytest.mark.parametrize("lines_now", [1, 3])
+@pytest.mark.parametrize("ending", ["jsonl", "txt"])
+def test_lines_that_come_or_go_after_the_run_began_are_no_input(
+    tmp_path: Path, ending: str, lines_now: int
+) -> None:
+    line = '{"id": "e", "system": "s", "responses": ["b"]}\n'
+    path, references = (tmp_path / f"{name}.{ending}" for name in "hr")
+    for file in path, references:
+        file.write_text(line * 2)
+    found = sources.inspect(evaluation(path, references))
+    assert len(rows_of(found, HYPOTHESES)) == 2
+    for file in path, references:
+        file.write_text(line * lines_now)
+    for table in HYPOTHESES, REFERENCES:
+        with pytest.raises(BadFile, match="it has changed since the run began"):
+            rows_of(found, table)
+
+
 def test_numbers_of_lines_sort_as_lines_do() -> None:
     import numpy as np
 
@@ -520,7 +562,7 @@ def test_values_of_slices_are_spelled_as_in_parquet(tmp_path: Path) -> None:
         "".join(json.dumps({"id": "e", "responses": ["a"], "t": v}) + "\n" for v in values)
     )
     columns = Columns("jsonl", (Column("t", ("t",), "value"),))
-    part = Part(str(tmp_path / "r.jsonl"), columns, (0,), 0)
+    part = Part(str(tmp_path / "r.jsonl"), columns, (0,), 0, ((len(values), 0),))
     (imported,) = jsonl.read(REFERENCES, part, LONG)
     spelled = pa.array([1.5, 1e20]).cast(pa.string()).to_pylist()
     assert imported.rows.column("t").to_pylist() == ["1", *spelled, "true", "x", None]

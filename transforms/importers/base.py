@@ -75,12 +75,16 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Part:
-    """Row groups of one file. first_row: number of the first row of the first of them."""
+    """Row groups of one file. first_row: number of the first row of the first of them.
+
+    found: (rows, bytes) of each, as in ``InputFile``, when the run began.
+    """
 
     path: str
     columns: Columns
     row_groups: tuple[int, ...]
     first_row: int
+    found: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,15 @@ def _again(message: str, path: str, found: str) -> BadFile:
     error = BadFile(path, found)
     error.args = (message,)
     return error
+
+
+def changed(path: str) -> BadFile:
+    """The error for a file that is another than the run found when it began."""
+    return BadFile(
+        path,
+        "it has changed since the run began.",
+        "Start the run again when whatever writes the file has ended.",
+    )
 
 
 def first_line(error: BaseException) -> str:

@@ -25,6 +25,7 @@ from transforms.importers.base import (
     Imported,
     InputFile,
     Part,
+    changed,
     missing_column,
 )
 
@@ -136,6 +137,8 @@ def read(table: str, part: Part, max_characters: int) -> Iterator[Imported]:
             number += 1
         if builder.numbers:
             yield builder.done()
+    if number != part.found[0][0]:
+        raise changed(part.path)
 
 
 def _builder(table: str, columns: Columns, path: str) -> _Builder:

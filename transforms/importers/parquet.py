@@ -21,6 +21,7 @@ from transforms.importers.base import (
     Imported,
     InputFile,
     Part,
+    changed,
     first_line,
     missing_column,
     wrong_type,
@@ -88,9 +89,7 @@ def _inspect(
         columns.append(Column(column.name, (there[0],), column.kind, column.needed))
     groups = []
     for i in range(metadata.num_row_groups):
-        chunks = _chunks(metadata, i, columns)
-        size = sum(chunk.total_uncompressed_size for chunk in chunks)
-        rows = metadata.row_group(i).num_rows
+        rows, size = _size(metadata, i, columns)
         if size < 0 or rows < 0:
             raise ValueError("its footer has numbers below 0")
         if size > MOST_GROUP_BYTES or rows > MOST_GROUP_ROWS:
@@ -140,12 +139,21 @@ def _chunks(
     ]
 
 
+def _size(metadata: pq.FileMetaData, group: int, columns: Sequence[Column]) -> tuple[int, int]:
+    """Rows of a row group, and uncompressed bytes of the columns."""
+    chunks = _chunks(metadata, group, columns)
+    size = sum(chunk.total_uncompressed_size for chunk in chunks)
+    return metadata.row_group(group).num_rows, size
+
+
 def read(part: Part, max_characters: int) -> Iterator[Imported]:
     """The rows of some row groups; of each at least one table. Raises BadFile."""
     first = part.first_row
-    for group in part.row_groups:
+    for group, found in zip(part.row_groups, part.found):
         try:
-            table = _read_group(part, group)
+            table = _read_group(part, group, found)
+        except BadFile:
+            raise
         except (OSError, ValueError, pa.ArrowException) as error:
             raise BadFile(
                 part.path,
@@ -156,9 +164,12 @@ def read(part: Part, max_characters: int) -> Iterator[Imported]:
         first += len(table)
 
 
-def _read_group(part: Part, group: int) -> pa.Table:
+def _read_group(part: Part, group: int, found: tuple[int, int]) -> pa.Table:
     columns = part.columns.read
     with files.open_parquet(part.path) as parquet:
+        there = group < parquet.metadata.num_row_groups
+        if not there or _size(parquet.metadata, group, columns) != found:
+            raise changed(part.path)
         encoded = [
             chunk.path_in_schema
             for chunk in _chunks(parquet.metadata, group, columns)

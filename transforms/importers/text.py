@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from schemas import tables
 from transforms.importers import lines
-from transforms.importers.base import HYPOTHESES, BadFile, Imported, Part
+from transforms.importers.base import HYPOTHESES, Imported, Part, changed
 
 
 def read(table: str, part: Part, max_characters: int) -> Iterator[Imported]:
@@ -43,6 +43,8 @@ def read(table: str, part: Part, max_characters: int) -> Iterator[Imported]:
         yield Imported(
             pa.table({**made, tables.FILE: source, tables.ROW: pa.array(numbers)}), tuple(refused)
         )
+    if first != part.found[0][0]:
+        raise changed(part.path)
 
 
 def ids(numbers: np.ndarray, digits: int) -> pa.Array:
@@ -70,6 +72,6 @@ def _aligned(paths: Sequence[str], longest: int) -> Iterator[list[list[bytes | N
             n = min(map(len, waiting))
             if not n:
                 if any(waiting):
-                    raise BadFile(paths[0], "it has changed since the run began.")
+                    raise changed(paths[0])
                 return
             yield [[held.popleft() for _ in range(n)] for held in waiting]
