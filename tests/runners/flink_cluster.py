@@ -55,7 +55,7 @@ taskmanager.load-balance.mode: SLOTS
 parallelism.default: {SLOTS}
 cluster.uncaught-exception-handling: FAIL
 restart-strategy.type: fixed-delay
-restart-strategy.fixed-delay.attempts: 10
+restart-strategy.fixed-delay.attempts: 30
 restart-strategy.fixed-delay.delay: 3 s
 heartbeat.interval: 2000
 io.tmp.dirs: {{folder}}

@@ -136,7 +136,7 @@ def test_flink_is_set_up_as_the_trials_found_it_needs_to_be(where: str) -> None:
         found = kubernetes()[0]["spec"]["flinkConfiguration"]
     assert found["taskmanager.load-balance.mode"] == "SLOTS"
     assert found["restart-strategy.type"] == "fixed-delay"
-    assert found["restart-strategy.fixed-delay.attempts"] == "10"
+    assert found["restart-strategy.fixed-delay.attempts"] == "30"
     assert found["cluster.uncaught-exception-handling"] == "FAIL"
     slots = int(found["taskmanager.numberOfTaskSlots"])
     assert found["taskmanager.memory.network.min"] == f"{128 * slots}m"
