@@ -32,10 +32,7 @@ def is_streaming(version: str) -> bool:
 
 
 def _defaults(given: Given, job: Job) -> list[Default]:
-    found = [
-        *pool_defaults(given),
-        Default("--max_cache_memory_usage_mb=100", "names of systems are kept; Beam keeps nothing"),
-    ]
+    found = [*pool_defaults(given)]
     if not is_streaming(given.value("flink_version") or ""):
         reason = "written between stages: a lost TaskManager costs its stages, not the job"
         found.append(Default("--execution_mode_for_batch=BATCH_FORCED", reason))
