@@ -53,10 +53,8 @@ $(VENV)/installed: setup.py constraints.txt | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-# Python compiles what is imported when it is: of all that is installed, a small part.
 $(VENV)/installed-test: setup.py constraints.txt | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile \
-	  -c constraints.txt -e ".[test]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
 	touch $@ $(VENV)/installed
 
 # The name of the binary has no version, so the stamp has: another Beam builds another one.
