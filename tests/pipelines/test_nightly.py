@@ -44,6 +44,13 @@ class Slow:
 """
 
 
+def program(path: Path, text: str) -> Path:
+    """A program that the script may call."""
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
 class Night:
     """A place for nights: inputs, a configuration, a command liangchi that can be held up."""
 
@@ -70,11 +77,9 @@ class Night:
         (described / "entry_points.txt").write_text(
             "[liangchi.tokenizers]\nslow = slow_plugin:Slow\n", encoding="utf-8"
         )
-        command = place / "liangchi"
-        command.write_text(
-            f'#!/bin/sh\nexec {sys.executable} -m pipelines.command "$@"\n', encoding="utf-8"
+        command = program(
+            place / "liangchi", f'#!/bin/sh\nexec {sys.executable} -m pipelines.command "$@"\n'
         )
-        command.chmod(0o755)
         self.environment = {
             **harness.process_environment(),
             "PYTHONPATH": harness.python_path(described.parent),
@@ -167,13 +172,11 @@ def test_a_night_whose_driver_was_killed_is_done_again(tmp_path: Path) -> None:
 def test_the_script_tries_again_what_may_pass_and_nothing_else(tmp_path: Path) -> None:
     night = Night(tmp_path)
     tries = tmp_path / "tries"
-    fake = tmp_path / "fake"
-    fake.write_text(
+    fake = program(
+        tmp_path / "fake",
         f'#!/bin/sh\n[ "$1" = show ] && exit 2\necho "$@" >> {tries}\n'
         f'exit $(sed -n "$(wc -l < {tries})p" {tmp_path / "codes"})\n',
-        encoding="utf-8",
     )
-    fake.chmod(0o755)
     night.environment["LIANGCHI"] = str(fake)
     for codes, times, code in (
         ([4, 1, 0], 3, 0),
@@ -192,14 +195,12 @@ def test_the_script_tries_again_what_may_pass_and_nothing_else(tmp_path: Path) -
 
 def test_the_script_overwrites_nothing_that_it_cannot_look_at(tmp_path: Path) -> None:
     night = Night(tmp_path)
-    fake = tmp_path / "fake"
     # The store is down, and then the night turns out to be done.
-    fake.write_text(
+    fake = program(
+        tmp_path / "fake",
         f'#!/bin/sh\necho "$1" >> {tmp_path / "calls"}\n[ "$1" = show ] || exit 9\n'
         f"[ $(wc -l < {tmp_path / 'calls'}) -gt 1 ] || exit 4\n",
-        encoding="utf-8",
     )
-    fake.chmod(0o755)
     night.environment["LIANGCHI"] = str(fake)
     done = f"{night.output}: done already\n"
     assert over(night.start()) == (0, done, f"{night.output}: cannot be looked at (exit code 4)\n")
@@ -220,9 +221,7 @@ mkdir -p "$output" && echo "$output" > "$output/manifest.json"
 @pytest.fixture
 def fake_night(tmp_path: Path) -> Night:
     night = Night(tmp_path)
-    (tmp_path / "fake").write_text(FAKE, encoding="utf-8")
-    (tmp_path / "fake").chmod(0o755)
-    night.environment["LIANGCHI"] = str(tmp_path / "fake")
+    night.environment["LIANGCHI"] = str(program(tmp_path / "fake", FAKE))
     return night
 
 

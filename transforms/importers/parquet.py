@@ -45,8 +45,6 @@ def inspect(
     given twice, or too large."""
     try:
         return _inspect(path, table, wanted, constants)
-    except BadFile:
-        raise
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
         raise BadFile(
             path,
@@ -152,8 +150,6 @@ def read(part: Part, max_characters: int) -> Iterator[Imported]:
     for group, found in zip(part.row_groups, part.found):
         try:
             table = _read_group(part, group, found)
-        except BadFile:
-            raise
         except (OSError, ValueError, pa.ArrowException) as error:
             raise BadFile(
                 part.path,
